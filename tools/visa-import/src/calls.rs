@@ -2,10 +2,10 @@
 
 use crate::constant::{Computed, computed};
 use crate::error::Error;
-use crate::instance::lone_terms;
 use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
 use crate::expand::arguments;
 use crate::host::not_of_host;
+use crate::instance::lone_terms;
 use crate::integer::{Int, IntTy};
 use crate::loops::pattern_name;
 use crate::map::Map;
@@ -536,24 +536,34 @@ impl Evaluator<'_> {
         let given =
             list.args.iter().filter(|argument| !matches!(argument, syn::GenericArgument::Lifetime(_)));
         for (parameter, argument) in parameters.into_iter().zip(given) {
-            let (name, generic) = match (parameter, argument) {
-                (syn::GenericParam::Type(own), syn::GenericArgument::Type(ty)) => match self.ty(frame, ty)? {
-                    Type::Open => continue,
-                    ty => (&own.ident, Generic::Type(ty)),
-                },
-                (syn::GenericParam::Const(own), syn::GenericArgument::Const(expr)) => {
-                    (&own.ident, self.const_generic(frame, own, expr)?)
-                }
-                (syn::GenericParam::Const(own), syn::GenericArgument::Type(syn::Type::Path(ty))) => {
-                    let path = ty.path.clone();
-                    let expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path });
-                    (&own.ident, self.const_generic(frame, own, &expr)?)
-                }
-                (_, _) => continue,
-            };
-            found.insert(plain(&name.to_string()).to_owned(), generic);
+            found.extend(self.given_generic(frame, parameter, argument)?);
         }
         Ok(found)
+    }
+
+    /// A parameter and the value that an argument gives it; `None` where the argument leaves it open.
+    pub(crate) fn given_generic(
+        &mut self,
+        frame: &mut Frame,
+        parameter: &syn::GenericParam,
+        argument: &syn::GenericArgument,
+    ) -> Eval<Option<(String, Generic)>> {
+        let (name, generic) = match (parameter, argument) {
+            (syn::GenericParam::Type(own), syn::GenericArgument::Type(ty)) => match self.ty(frame, ty)? {
+                Type::Open => return Ok(None),
+                ty => (&own.ident, Generic::Type(ty)),
+            },
+            (syn::GenericParam::Const(own), syn::GenericArgument::Const(expr)) => {
+                (&own.ident, self.const_generic(frame, own, expr)?)
+            }
+            (syn::GenericParam::Const(own), syn::GenericArgument::Type(syn::Type::Path(ty))) => {
+                let path = ty.path.clone();
+                let expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path });
+                (&own.ident, self.const_generic(frame, own, &expr)?)
+            }
+            (_, _) => return Ok(None),
+        };
+        Ok(Some((plain(&name.to_string()).to_owned(), generic)))
     }
 
     /// The value of a constant parameter, of the parameter's type.

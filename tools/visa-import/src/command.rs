@@ -61,7 +61,6 @@ pub fn run(args: &[String], io: &mut Io) -> i32 {
     for error in &imported.left_out {
         let (source, mut finding) = imported.finding(error);
         finding.severity = Severity::Remark;
-        finding.message = format!("a host program is left out: {}", finding.message);
         Renderer::Text.emit(io, source, &[finding]);
     }
     if !imported.kernels.iter().any(|kernel| kernel.text.is_ok()) {

@@ -160,6 +160,12 @@ impl Evaluator<'_> {
     fn take_results(&mut self, frame: &Frame, span: Span, from: &Value, into: &Value) -> Eval<()> {
         match (from, into) {
             (Value::View(from), Value::View(into)) if into.steps.is_empty() && into.ty == from.ty => {
+                if self.state.cells[into.place.0].stays {
+                    let message = "`output` into an argument is not read: a host program changes its arguments by \
+                                   kernels that take them as `&mut`";
+                    let fix = "return the result of the launch";
+                    return Err(Stop::Error(Error::new(frame.place(span), message).fix(fix)));
+                }
                 let name = self.current(frame, span, from.place)?;
                 let cell = &mut self.state.cells[into.place.0];
                 cell.name = Some(name);
@@ -230,7 +236,7 @@ impl Evaluator<'_> {
         match value {
             Value::Context | Value::Unit(_) => Ok(()),
             Value::View(view) => self.give_tensor(frame, span, view, changed, all),
-            Value::Tuple(values) => {
+            Value::Tuple(values) | Value::Array(values) => {
                 values.iter().try_for_each(|own| self.give(frame, span, own, changed, all))
             }
             Value::Struct(own) => {

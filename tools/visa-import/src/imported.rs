@@ -24,7 +24,9 @@ pub struct Imported {
     pub kernels: Vec<Kernel>,
     /// Parts of the files, outside kernels, that cannot be read.
     pub errors: Vec<Error>,
-    /// Reasons for leaving out functions that launch kernels and that were not requested.
+    /// The name in the text of the kernel that was requested, if it is the only one.
+    pub entry: Option<String>,
+    /// Reasons for leaving out functions that launch kernels and parts of the input, neither of which was requested.
     pub left_out: Vec<Error>,
     /// The files that were read, by their names in places.
     pub sources: Vec<Source>,
@@ -33,7 +35,15 @@ pub struct Imported {
 impl Imported {
     /// The errors of unread parts: of the files, and of kernels.
     pub fn refused(&self) -> impl Iterator<Item = &Error> {
-        self.errors.iter().chain(self.kernels.iter().filter_map(|kernel| kernel.text.as_ref().err()))
+        let all =
+            self.errors.iter().chain(self.kernels.iter().filter_map(|kernel| kernel.text.as_ref().err()));
+        // Kernels that use the same wrong part of the input share its error.
+        let mut known: Vec<&Error> = Vec::new();
+        all.filter(move |&error| {
+            let is_new = error.place.is_none() || !known.contains(&error);
+            known.push(error);
+            is_new
+        })
     }
 
     /// The module with all kernels that could be read.

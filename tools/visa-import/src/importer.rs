@@ -3,11 +3,12 @@
 use crate::emit::new;
 use crate::error::Error;
 use crate::eval::{Evaluator, Stop, Tables, Want};
-use crate::instance::Instance;
 use crate::imported::{Imported, Kernel};
+use crate::instance::Instance;
+use crate::map::AxisId;
 use crate::place::deref;
 use crate::program::{FnId, Program};
-use crate::{emit, kernel, memory, stream};
+use crate::{emit, kernel, manifest, memory, stream};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -22,12 +23,15 @@ use visa_mapping::tensor::attrs::{AxisSize, AxisSizes};
 /// Imports the kernels of some files, and the functions that launch them over tensors in HBM; or one of these.
 #[must_use]
 pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
-    let mut program = Program::read(paths);
-    let mut imported = Imported {
-        errors: std::mem::take(&mut program.errors),
-        sources: std::mem::take(&mut program.sources),
-        ..Imported::default()
-    };
+    let mut wrong = Vec::new();
+    let paths: Vec<PathBuf> = paths
+        .iter()
+        .filter_map(|path| manifest::resolved(path).map_err(|why| wrong.push(Error::anywhere(why))).ok())
+        .collect();
+    let mut program = Program::read(&paths);
+    wrong.append(&mut program.errors);
+    let mut imported =
+        Imported { errors: wrong, sources: std::mem::take(&mut program.sources), ..Imported::default() };
     let ctx = match visa_opt::Registry::standard().context() {
         Ok(ctx) => ctx,
         Err(wrong) => {
@@ -35,25 +39,28 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
             return imported;
         }
     };
-    let sizes = match sizes(&ctx, &program) {
-        Ok(sizes) => sizes,
-        Err(errors) => {
-            imported.errors.extend(errors);
-            return imported;
-        }
-    };
+    let (sizes, unsized_axes) = sizes(&ctx, &program);
+    if entry.is_none() {
+        imported.errors.extend(unsized_axes.values().cloned());
+    }
     let axis_names = axis_names(&program, &sizes);
     let mut importer = Importer {
         ctx: &ctx,
         program: &program,
         sizes: (&sizes, &axis_names),
+        unsized_axes: &unsized_axes,
         tables: BTreeSet::new(),
         blocks: BTreeMap::new(),
         imported,
     };
     importer.all(entry);
+    importer.settle(entry);
     let Importer { tables, blocks, mut imported, .. } = importer;
-    if imported.kernels.is_empty() && imported.errors.is_empty() {
+    imported.entry = match &*imported.kernels {
+        [only] => Some(only.name.clone()),
+        _ => None,
+    };
+    if imported.kernels.is_empty() && (imported.errors.is_empty() || entry.is_some()) {
         imported.errors.push(nothing_found(&program, entry));
     }
     let axes = new!(&ctx, AxesOp).sizes(declared(&axis_names, &sizes, &blocks, &imported));
@@ -78,6 +85,8 @@ struct Importer<'a> {
     program: &'a Program,
     /// The axes' sizes and names.
     sizes: (&'a [u64], &'a [String]),
+    /// The errors in the sizes of axes: a kernel that mentions none of them is imported.
+    unsized_axes: &'a BTreeMap<AxisId, Error>,
     tables: Tables,
     blocks: BTreeMap<String, u64>,
     imported: Imported,
@@ -86,11 +95,13 @@ struct Importer<'a> {
 impl Importer<'_> {
     fn all(&mut self, entry: Option<&str>) {
         let names = self.program.kernel_names();
-        let mut generic = Vec::new();
         for (&device, name) in self.program.devices.iter().zip(&names) {
-            let asked = entry.is_none_or(|entry| named(entry, name));
+            let path = self.program.path_of(device);
+            let asked = entry.is_none_or(|entry| named(entry, name, &path));
             match (asked, self.program.is_generic(device)) {
-                (true, true) => generic.push(Instance { name: name.clone(), device, generics: HashMap::new() }),
+                (true, true) => {
+                    self.generic(&Instance { name: name.clone(), device, generics: HashMap::new() }, entry);
+                }
                 (true, false) => {
                     self.kernel(&Instance { name: name.clone(), device, generics: HashMap::new() });
                 }
@@ -105,8 +116,17 @@ impl Importer<'_> {
                 self.host(host, name, asked.is_some());
             }
         }
-        for kernel in generic {
-            self.generic(kernel, entry);
+    }
+
+    /// Errors in parts of the input that the entry does not use become notes.
+    fn settle(&mut self, entry: Option<&str>) {
+        let kernels = &self.imported.kernels;
+        if entry.is_some() && !kernels.is_empty() && kernels.iter().all(|kernel| kernel.text.is_ok()) {
+            let unused = std::mem::take(&mut self.imported.errors);
+            self.imported.left_out.extend(unused.into_iter().map(|error| Error {
+                message: format!("the entry does not use this: {}", error.message),
+                ..error
+            }));
         }
     }
 
@@ -116,10 +136,10 @@ impl Importer<'_> {
     }
 
     /// Imports the instances of a generic kernel that the entry names, or that host programs launch.
-    fn generic(&mut self, kernel: Instance, entry: Option<&str>) {
+    fn generic(&mut self, kernel: &Instance, entry: Option<&str>) {
         if let Some(path) = entry.filter(|entry| entry.contains('<')).map(syn::parse_str::<syn::ExprPath>) {
             let chosen = path.map_err(|why| Error::anywhere(format!("the entry is no path of Rust: {why}")));
-            match chosen.and_then(|path| self.chosen(&kernel, &path)) {
+            match chosen.and_then(|path| self.chosen(kernel, &path)) {
                 Ok(instance) => {
                     self.kernel(&instance);
                 }
@@ -129,14 +149,13 @@ impl Importer<'_> {
         }
         let mut launched = Vec::new();
         for &host in &self.program.hosts {
-            let host =
-                Instance { name: self.program.fn_name(host), device: host, generics: HashMap::new() };
+            let host = Instance { name: self.program.fn_name(host), device: host, generics: HashMap::new() };
             // An error is one of the host program: a launch before it has chosen.
             let _ = kernel::kernel(self.ctx, self.program, &host, self.sizes, &mut launched);
         }
         launched.retain(|own| own.device == kernel.device);
         if launched.is_empty() {
-            self.kernel(&kernel);
+            self.kernel(kernel);
         }
         for instance in launched {
             self.kernel(&instance);
@@ -167,6 +186,12 @@ impl Importer<'_> {
             return known.text.is_ok();
         }
         let found = kernel::kernel(self.ctx, self.program, instance, self.sizes, &mut Vec::new());
+        let found = found.and_then(|written| {
+            match written.axes.iter().find_map(|axis| self.unsized_axes.get(axis)) {
+                Some(error) => Err(error.clone()),
+                None => Ok(written),
+            }
+        });
         let mut places = Vec::new();
         let text = found.map(|written| {
             self.tables.extend(written.tables);
@@ -195,58 +220,75 @@ impl Importer<'_> {
             }
         });
         match text {
-            Err(error) if !asked => self.imported.left_out.push(error),
+            Err(error) if !asked => self
+                .imported
+                .left_out
+                .push(Error { message: format!("a host program is left out: {}", error.message), ..error }),
             text => self.imported.kernels.push(Kernel { name, text, places }),
         }
     }
 }
 
-/// Returns true if an entry names a kernel, alone or with the choice of its parameters.
-fn named(entry: &str, name: &str) -> bool {
-    entry == name || entry.split_once("::<").is_some_and(|(before, _)| before == name)
+/// Returns true if an entry names a kernel by its name in the text, or by a path of modules, alone or with the choice
+/// of its parameters.
+fn named(entry: &str, name: &str, path: &[String]) -> bool {
+    let plain = entry.split_once("::<").map_or(entry, |(before, _)| before);
+    let parts: Vec<&str> = plain.split("::").collect();
+    plain == name
+        || parts.len() > 1 && path.ends_with(&parts.iter().map(|&own| own.to_owned()).collect::<Vec<_>>())
 }
 
-/// That there is no kernel, or none of the name that is asked for.
+/// The error for a file without kernels, or without the entry.
 fn nothing_found(program: &Program, entry: Option<&str>) -> Error {
     let Some(entry) = entry else { return Error::anywhere("no function is marked `#[device]`") };
     let names = program.kernel_names();
+    let error = Error::anywhere(format!("there is no kernel `{entry}`"));
+    let alike = program.devices.iter().filter(|&&device| program.fn_name(device) == entry);
+    let paths: Vec<String> =
+        alike.map(|&device| format!("`--entry {}`", shortest(&program.path_of(device)))).collect();
+    if paths.len() > 1 {
+        let message = format!("{} kernels are called `{entry}`", paths.len());
+        return Error::anywhere(message).fix(format!("name one by its path: {}", paths.join(", ")));
+    }
     let hosts = program.hosts.iter().map(|&host| program.fn_name(host));
     let names: Vec<String> = names.into_iter().chain(hosts).collect();
-    let error = Error::anywhere(format!("there is no kernel `{entry}`"));
     match visa_words::nearest(entry, names.iter().map(String::as_str)) {
         Some(near) => error.fix(format!("did you mean `{near}`?")),
         None => error,
     }
 }
 
-/// The sizes of all axes.
-fn sizes(ctx: &Context, program: &Program) -> Result<Vec<u64>, Vec<Error>> {
+/// The path of a kernel in a module, without the crate.
+fn shortest(path: &[String]) -> String {
+    path[usize::from(path.len() > 2)..].join("::")
+}
+
+/// The sizes of all axes, and the errors in some of them.
+fn sizes(ctx: &Context, program: &Program) -> (Vec<u64>, BTreeMap<AxisId, Error>) {
     let mut sizes = Vec::new();
-    let mut errors = Vec::new();
-    for axis in &program.axes {
+    let mut errors = BTreeMap::new();
+    for (at, axis) in program.axes.iter().enumerate() {
         let mut eval = Evaluator::new(ctx, program, sizes.clone(), &[]);
         let mut frame = eval.frame(axis.module);
         frame.unread = Rc::clone(&axis.size.unread);
         let found = axis.size.tree.clone().map_err(Stop::from);
         let found = found.and_then(|size| eval.expr(&mut frame, &size, &Want::default()));
-        let size = match found.map(|size| deref(size).integer()) {
-            Ok(Some(size)) if (1..=1 << 62).contains(&size) => size as u64,
-            Ok(_) => {
-                errors.push(Error::new(
-                    axis.place.clone(),
-                    format!("the size of `{}` is no positive integer", axis.name),
-                ));
-                1
+        let error = match found.map(|size| deref(size).integer()) {
+            Ok(Some(size)) if (1..=1 << 62).contains(&size) => {
+                sizes.push(size as u64);
+                continue;
             }
-            Err(Stop::Error(error) | Stop::NeedsNumber(error)) => {
-                errors.push(error);
-                1
-            }
-            Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => 1,
+            Ok(_) => Some(Error::new(
+                axis.place.clone(),
+                format!("the size of `{}` is no positive integer", axis.name),
+            )),
+            Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Some(error),
+            Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => None,
         };
-        sizes.push(size);
+        errors.extend(error.map(|error| (AxisId(at), error)));
+        sizes.push(1);
     }
-    if errors.is_empty() { Ok(sizes) } else { Err(errors) }
+    (sizes, errors)
 }
 
 /// The name of each axis in the text: the author's, if the text has it; axes of one name and one size share it.

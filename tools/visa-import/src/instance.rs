@@ -44,12 +44,15 @@ impl Evaluator<'_> {
                 Some(Generic::Type(Type::Map(map))) => self.text(map),
                 Some(Generic::Type(Type::Number(format))) => format.to_string(),
                 Some(Generic::Type(Type::Adt(of))) => self.program.adts[of.0].name.clone(),
-                Some(Generic::Const(Value::Int(number))) => number.number().map(|own| own.to_string()).unwrap_or_default(),
+                Some(Generic::Const(Value::Int(number))) => {
+                    number.number().map(|own| own.to_string()).unwrap_or_default()
+                }
                 Some(Generic::Const(Value::Bool(truth))) => truth.to_string(),
                 Some(Generic::Type(_) | Generic::Const(_)) => String::new(),
                 None => return Err(name),
             };
-            let words = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+            let words =
+                text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
             words.for_each(|word| {
                 suffix.push('_');
                 suffix.push_str(word);

@@ -6,13 +6,13 @@ use crate::error::{Error, SourcePosition};
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
 use crate::host::Host;
 use crate::instance::{Instance, parameters};
-use crate::map::Map;
+use crate::map::{AxisId, Map};
 use crate::marks::plain;
 use crate::place::deref;
 use crate::program::{Program, is_device};
 use crate::scalar::Scalar;
 use crate::value::{Memory, PlaceId, Record, TensorType, Type, Value, View};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syn::spanned::Spanned;
 use visa_algebra::Expr;
 use visa_ir::context::Context;
@@ -39,6 +39,8 @@ pub(crate) struct Written {
     pub(crate) tables: Tables,
     /// The axes of blocks that its arguments have, and their sizes.
     pub(crate) blocks: BTreeMap<String, u64>,
+    /// The axes that it mentions.
+    pub(crate) axes: BTreeSet<AxisId>,
 }
 
 /// Imports a kernel, or a function that launches some, under a name.
@@ -63,6 +65,7 @@ pub(crate) fn kernel(
             places,
             tables: eval.state.tables,
             blocks: eval.state.blocks,
+            axes: eval.used.take(),
         }),
         Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
         Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => {
@@ -100,13 +103,12 @@ fn whole(
         let syn::FnArg::Typed(typed) = input else {
             return Err(frame.error(input.span(), "a kernel is a function, not a method"));
         };
-        let ty = eval.ty(frame, &typed.ty)?;
         let name = match &*typed.pat {
             syn::Pat::Ident(ident) => plain(&ident.ident.to_string()).to_owned(),
             _ => format!("argument{}", arguments.count),
         };
         let changed = changes(&typed.ty);
-        let value = argument(eval, frame, &mut arguments, (&name, &ty, changed), input.span())?;
+        let value = written_argument(eval, frame, &mut arguments, (&name, &typed.ty, changed), input.span())?;
         eval.bind(frame, &typed.pat, value)?;
     }
     let want = match &item.sig.output {
@@ -183,6 +185,48 @@ fn by_blocks(eval: &mut Evaluator<'_>, tensor: &TensorType) -> Option<Expr> {
         });
     }
     found.then(|| Expr::pair(terms))
+}
+
+/// An argument of a type that is written: an array, or a structure with parameters, is its parts.
+fn written_argument(
+    eval: &mut Evaluator<'_>,
+    frame: &mut Frame,
+    all: &mut Arguments,
+    (name, ty, changed): (&str, &syn::Type, bool),
+    span: proc_macro2::Span,
+) -> Eval<Value> {
+    match ty {
+        syn::Type::Reference(inner) => {
+            let changed = changed || inner.mutability.is_some();
+            written_argument(eval, frame, all, (name, &inner.elem, changed), span)
+        }
+        syn::Type::Array(array) => {
+            let count = eval.number(frame, &array.len)?;
+            let own = |at| {
+                written_argument(eval, frame, all, (&format!("{name}_{at}"), &array.elem, changed), span)
+            };
+            (0..count).map(own).collect::<Eval<_>>().map(Value::Array)
+        }
+        syn::Type::Path(path) if path.qself.is_none() => {
+            let Some((of, fields)) = eval.written_fields(frame, path)? else {
+                let ty = eval.ty(frame, ty)?;
+                return argument(eval, frame, all, (name, &ty, changed), span);
+            };
+            let mut values = BTreeMap::new();
+            for (field, (mut own, ty)) in fields {
+                let name = format!("{name}_{field}");
+                let value = eval.enter(frame, span, |eval| {
+                    written_argument(eval, &mut own, all, (&name, &ty, changed), span)
+                })?;
+                values.insert(field, value);
+            }
+            Ok(Value::Struct(Record { of, variant: 0, fields: values }))
+        }
+        _ => {
+            let ty = eval.ty(frame, ty)?;
+            argument(eval, frame, all, (name, &ty, changed), span)
+        }
+    }
 }
 
 fn argument(

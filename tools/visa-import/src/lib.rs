@@ -29,6 +29,7 @@ mod kernel;
 mod lift;
 mod loops;
 mod macros;
+mod manifest;
 mod map;
 mod marks;
 mod memory;

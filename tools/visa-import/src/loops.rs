@@ -19,10 +19,17 @@ pub(crate) const MAX_WRITTEN_OUT: i128 = 4096;
 impl Evaluator<'_> {
     pub(crate) fn for_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop) -> Eval<Value> {
         let over = self.expr(frame, &own.expr, &Want::default())?;
+        let unrolls = own
+            .attrs
+            .iter()
+            .any(|attr| attr.path().segments.last().is_some_and(|last| last.ident == "unroll"));
+        if unrolls {
+            self.check_unrolled(frame, own, &over)?;
+        }
         if let Value::Range(range) = &over
             && let Some((start, end)) = self.bounds(frame, own, range)?
         {
-            return self.counted(frame, own, start, end);
+            return self.counted(frame, own, start, end, unrolls);
         }
         let iter = self.iterator(frame, own.expr.span(), over)?;
         while let Some(value) = self.next(frame, own.expr.span(), &iter)? {
@@ -31,6 +38,20 @@ impl Evaluator<'_> {
             }
         }
         Ok(Value::Nothing)
+    }
+
+    /// Refuses `#[unroll]` of a loop whose iterations are not known, or that has none: the attribute writes out each.
+    fn check_unrolled(&self, frame: &Frame, own: &syn::ExprForLoop, over: &Value) -> Eval<()> {
+        let Value::Range(range) = over else { return Ok(()) };
+        let (Some(Value::Int(start)), Some(Value::Int(end))) = (&range.start, &range.end) else {
+            let message = "`#[unroll]` of a range that is known only when the kernel runs";
+            return Err(frame.error(own.expr.span(), message));
+        };
+        let order = start.compare(*end);
+        match if range.inclusive { order.is_gt() } else { order.is_ge() } {
+            true => Err(frame.error(own.expr.span(), "`#[unroll]` of an empty range")),
+            false => Ok(()),
+        }
     }
 
     /// The first number of a loop and the one after its last; `None` for a loop that no index counts.
@@ -72,14 +93,21 @@ impl Evaluator<'_> {
     }
 
     /// A loop over numbers: one of ours, unless something in it needs the number.
-    fn counted(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, start: Int, end: i128) -> Eval<Value> {
+    fn counted(
+        &mut self,
+        frame: &mut Frame,
+        own: &syn::ExprForLoop,
+        start: Int,
+        end: i128,
+        unrolls: bool,
+    ) -> Eval<Value> {
         let first = start.number().unwrap_or_default();
         let count = end.saturating_sub(first);
         if count <= 0 {
             return Ok(Value::Nothing);
         }
         let before = (self.state.clone(), frame.clone());
-        if count > 1 {
+        if count > 1 && !unrolls {
             match self.as_loop(frame, own, start, end) {
                 Err(Stop::NeedsNumber(_)) => {}
                 Ok(()) => return Ok(Value::Nothing),

@@ -6,6 +6,7 @@ use crate::error::{Error, SourcePosition};
 use crate::infer::Implementation;
 use crate::instance::Instance;
 use crate::macros::{Macro, MacroId, MacroScope};
+use crate::manifest::{canonical, root_of};
 use crate::map::AxisId;
 use crate::marks::{MARK, plain};
 use proc_macro2::Span;
@@ -79,6 +80,7 @@ struct Use {
     name: Option<String>,
     path: Vec<String>,
     within: Option<ModuleId>,
+    place: SourcePosition,
 }
 
 /// An axis as the input declares it.
@@ -260,7 +262,7 @@ impl Program {
 
     /// Reads the crate that a file is of, and keeps the kernels of that file alone.
     fn root(&mut self, path: &Path) {
-        let crate_root = crate_root(path);
+        let crate_root = root_of(path);
         let before = (self.devices.len(), self.hosts.len());
         let root = crate_root.clone().unwrap_or_else(|| path.to_owned());
         let folder = root.parent().map_or_else(PathBuf::new, Path::to_owned);
@@ -537,7 +539,8 @@ impl Program {
                 let given = item.attrs.iter().find_map(path_of);
                 let beside = [folder.join(format!("{name}.rs")), folder.join(&name).join("mod.rs")];
                 let paths = given.map_or_else(|| beside.to_vec(), |given| vec![folder.join(given)]);
-                match paths.iter().find(|path| path.is_file()) {
+                let below = self.below_file(id, &name);
+                match paths.iter().chain(&below).find(|path| path.is_file()) {
                     Some(path) => {
                         let folder = folder.join(&name);
                         self.file(path, name, Some(id), folder, &mut inside, Some(place))
@@ -559,6 +562,49 @@ impl Program {
         if let Some(module) = found {
             self.add(id, (&item.ident, &item.vis), &[Space::Types], Item::Module(module));
         }
+    }
+
+    /// The files of a module of a file that is read without its crate: below the folder of the file's name.
+    fn below_file(&self, id: ModuleId, name: &str) -> Vec<PathBuf> {
+        let module = &self.modules[id.0];
+        let file = Path::new(&*module.file);
+        let is_root = ["lib.rs", "main.rs", "mod.rs"].iter().any(|root| file.ends_with(root));
+        match (module.parent, file.file_stem()) {
+            (None, Some(stem)) if !is_root => {
+                let folder = module.folder.join(stem);
+                vec![folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")]
+            }
+            (_, _) => Vec::new(),
+        }
+    }
+
+    /// The error of a `use` that may bring in a name that a module lacks: its path leads nowhere.
+    pub(crate) fn unresolved_use(&self, from: ModuleId, name: &str) -> Option<Error> {
+        let uses = self.scopes(from).flat_map(|module| &module.uses);
+        let of_input =
+            |own: &&Use| own.path.first().is_some_and(|first| matches!(&**first, "crate" | "self" | "super"));
+        let brings = |own: &&Use| own.name.as_deref().is_none_or(|own| own == name);
+        let leads = |own: &&Use| {
+            let found = |space| self.find(from, None, &own.path, space).is_some();
+            [Space::Types, Space::Values, Space::Macros].into_iter().any(found)
+        };
+        let own = uses.filter(of_input).filter(brings).find(|own| !leads(own))?;
+        let error = Error::new(own.place.clone(), format!("`{}` is not found", own.path.join("::")));
+        Some(error.fix("import the crate's root or folder, or add the file of the module that it names"))
+    }
+
+    /// The path of a function from the root of its crate.
+    pub(crate) fn path_of(&self, id: FnId) -> Vec<String> {
+        let own = self.functions[id.0].module;
+        let modules = std::iter::successors(Some(own), |id| self.modules[id.0].parent);
+        let mut path: Vec<String> = modules
+            .map(|id| &self.modules[id.0])
+            .filter(|module| !module.is_block)
+            .map(|module| module.name.clone())
+            .collect();
+        path.reverse();
+        path.push(plain(&self.functions[id.0].item.source.sig.ident.to_string()).to_owned());
+        path
     }
 
     /// Adds a definition of a macro.
@@ -758,7 +804,8 @@ impl Program {
             self.modules[id.0].items[Space::Macros as usize].insert(name.clone(), named);
         }
         if name.as_deref() != Some("_") {
-            self.modules[id.0].uses.push(Use { name, path: whole, within });
+            let place = self.place(id, tree_start(tree));
+            self.modules[id.0].uses.push(Use { name, path: whole, within, place });
         }
     }
 
@@ -1137,6 +1184,17 @@ fn parsed(file: &Rc<str>, text: &str) -> Result<syn::File, Error> {
     Ok(parsed)
 }
 
+/// The last name of a `use`.
+fn tree_start(tree: &syn::UseTree) -> Span {
+    match tree {
+        syn::UseTree::Path(own) => own.ident.span(),
+        syn::UseTree::Name(own) => own.ident.span(),
+        syn::UseTree::Rename(own) => own.ident.span(),
+        syn::UseTree::Glob(own) => own.star_token.span(),
+        syn::UseTree::Group(own) => own.brace_token.span.open(),
+    }
+}
+
 fn axis_name(expr: &syn::Expr) -> Option<syn::Ident> {
     match expr {
         syn::Expr::Path(path) => path.path.get_ident().cloned(),
@@ -1242,20 +1300,7 @@ fn path_of(attr: &syn::Attribute) -> Option<String> {
     }
 }
 
-fn canonical(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
-/// The root of the crate that a file is in, if it is another one.
-fn crate_root(path: &Path) -> Option<PathBuf> {
-    let own = canonical(path);
-    let folders = own.ancestors().skip(1);
-    let sources = folders.map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())?;
-    let root = sources.with_file_name("src").join("lib.rs");
-    (root.is_file() && root != own && own.starts_with(root.parent()?)).then_some(root)
-}
-
-fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     let bytes = visa_files::read(path, MAX_BYTES)
         .map_err(|why| format!("cannot read `{}`: {why}", path.display()))?;
     String::from_utf8(bytes).map_err(|_| format!("`{}` is no UTF-8 text", path.display()))

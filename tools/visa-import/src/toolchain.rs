@@ -81,6 +81,9 @@ impl Evaluator<'_> {
         if known {
             return Ok(());
         }
+        if let Some(error) = self.program.unresolved_use(frame.module, first) {
+            return Err(Stop::Error(error));
+        }
         let error = Error::new(frame.place(span), format!("`{first}` is not defined"));
         let all = self.program.names(frame.module).chain(TOOLCHAIN.iter().copied());
         let alike = all.filter(|name| name.chars().next() == first.chars().next());

@@ -2,16 +2,20 @@
 
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, Stop, Want, names};
+use crate::instance::parameters;
 use crate::map::{Map, Pad};
 use crate::numbers::typed;
 use crate::place::deref;
 use crate::program::{AdtId, Item, ModuleId, Space};
 use crate::value::{HOST_NUMBERS, Memory, TensorType, Type, Value};
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use visa_numerics::DType;
+
+/// The fields of a structure with their types, and the names in these.
+pub(crate) type WrittenFields = BTreeMap<String, (Frame, syn::Type)>;
 
 impl Evaluator<'_> {
     pub(crate) fn ty(&mut self, frame: &mut Frame, ty: &syn::Type) -> Eval<Type> {
@@ -75,6 +79,32 @@ impl Evaluator<'_> {
             }
         };
         self.tensor_type(frame, memory, arguments).map(Type::Tensor)
+    }
+
+    /// The fields of a structure that a path names, by their names, each with the frame of its type; `None` for another
+    /// type.
+    pub(crate) fn written_fields(
+        &mut self,
+        frame: &mut Frame,
+        path: &syn::TypePath,
+    ) -> Eval<Option<(AdtId, WrittenFields)>> {
+        let found = self.program.find(frame.module, frame.of, &names(&path.path), Space::Types);
+        let Some(Item::Adt(of)) = found else { return Ok(None) };
+        let own = &self.program.adts[of.0];
+        let ([variant], false) = (&*own.variants, own.is_enum) else { return Ok(None) };
+        let mut inside = self.frame(own.module);
+        let last = path.path.segments.last().map(|segment| &segment.arguments);
+        if let Some(syn::PathArguments::AngleBracketed(list)) = last {
+            let parameters = parameters(&own.generics);
+            let given = list.args.iter().filter(|own| !matches!(own, syn::GenericArgument::Lifetime(_)));
+            for (parameter, argument) in parameters.zip(given) {
+                if let Some((name, generic)) = self.given_generic(frame, parameter, argument)? {
+                    inside.generics.insert(name, generic);
+                }
+            }
+        }
+        let fields = variant.fields.iter().map(|(name, ty)| (name.clone(), (inside.clone(), ty.clone())));
+        Ok(Some((of, fields.collect())))
     }
 
     /// The types of the fields of a structure of the input, by their names; `None` of an enumeration.
@@ -261,6 +291,14 @@ impl Parser<'_, '_, '_> {
                 let lit = syn::Lit::new(literal.clone());
                 self.eval.literal(self.frame, &lit, false)?
             }
+            TokenTree::Group(group) if self.is_mapping(&group.stream()) => {
+                let map = self.eval.map(self.frame, &group.stream())?;
+                return self.positions(&map, token.span());
+            }
+            TokenTree::Ident(ident) if self.is_mapping(&token.clone().into()) => {
+                let map = self.named(ident)?;
+                return self.positions(&map, token.span());
+            }
             TokenTree::Group(group) => {
                 let expr = syn::parse2::<syn::Expr>(group.stream())
                     .map_err(|why| self.frame.error(token.span(), why.to_string()))?;
@@ -275,8 +313,44 @@ impl Parser<'_, '_, '_> {
         };
         match deref(number).integer().and_then(|number| u64::try_from(number).ok()) {
             Some(number) => Ok(number),
-            None => Err(self.frame.error(token.span(), "expected a number that is not negative")),
+            None => Err(self.no_number(&token)),
         }
+    }
+
+    fn no_number(&self, token: &TokenTree) -> Stop {
+        let TokenTree::Ident(ident) = token else {
+            return self.frame.error(token.span(), "expected a number that is not negative");
+        };
+        match self.eval.program.unresolved_use(self.frame.module, &ident.to_string()) {
+            Some(error) => Stop::Error(error),
+            None => {
+                self.frame.error(token.span(), format!("`{ident}` is neither an axis nor a number from 0 on"))
+            }
+        }
+    }
+
+    /// Returns true if tokens begin with an axis or another mapping: a factor is then its number of positions.
+    fn is_mapping(&mut self, tokens: &TokenStream) -> bool {
+        let Some(TokenTree::Ident(ident)) = ungrouped(tokens.clone()).into_iter().next() else {
+            return false;
+        };
+        let name = ident.to_string();
+        let path = std::slice::from_ref(&name);
+        let program = self.eval.program;
+        let is_type = match self.frame.generics.get(&name) {
+            Some(generic) => matches!(generic, Generic::Type(_)),
+            None => matches!(
+                program.find(self.frame.module, None, path, Space::Types),
+                Some(Item::Axis(_) | Item::Type(..))
+            ),
+        };
+        is_type
+            && program.find(self.frame.module, None, path, Space::Values).is_none()
+            && !follows_path(tokens)
+    }
+
+    fn positions(&self, map: &Map, span: Span) -> Eval<u64> {
+        map.size(self.eval).ok_or_else(|| self.frame.error(span, "a factor of more than 2^64 positions"))
     }
 
     fn atom(&mut self) -> Eval<Map> {
@@ -319,9 +393,17 @@ impl Parser<'_, '_, '_> {
         let ty = syn::Type::Path(syn::TypePath { qself: None, path: ident.clone().into() });
         match self.eval.ty(self.frame, &ty)? {
             Type::Map(map) => Ok(map),
-            _ => Err(self.frame.error(ident.span(), format!("`{name}` is no axis"))),
+            _ => match self.eval.program.unresolved_use(self.frame.module, &name) {
+                Some(error) => Err(Stop::Error(error)),
+                None => Err(self.frame.error(ident.span(), format!("`{name}` is no axis"))),
+            },
         }
     }
+}
+
+/// Returns true if tokens go on with `::` after their first: they are an expression, as `A::SIZE`.
+fn follows_path(tokens: &TokenStream) -> bool {
+    matches!(ungrouped(tokens.clone()).get(1), Some(TokenTree::Punct(sign)) if sign.as_char() == ':')
 }
 
 fn is_number(token: &TokenTree) -> bool {

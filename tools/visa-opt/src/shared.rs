@@ -14,7 +14,7 @@ enum Diagnostics {
 }
 
 /// The flags of every tool that reads a kernel.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[group(skip)]
 pub struct SharedFlags {
     /// The machine: rngd (the default), rngd-s, rngd-silicon (in ticks, as measured), rngd-schedule (as the vendor's

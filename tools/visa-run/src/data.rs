@@ -112,7 +112,7 @@ impl Source {
 pub fn load(source: &Source, dtype: DType, shape: &[u64], bound: u64) -> Result<Vec<u8>, DataError> {
     let generate = |element: &dyn Fn(u64) -> u32| convert::generate(dtype, shape, bound, element);
     match source {
-        Source::Npy(path) => convert::to_dtype(npy::open(path)?, dtype, shape, bound),
+        Source::Npy(path) => convert::to_dtype(npy::open(path, Some(dtype))?, dtype, shape, bound),
         Source::Safetensors { path, key } => {
             convert::to_dtype(safetensors::open(path, key)?, dtype, shape, bound)
         }
@@ -131,7 +131,7 @@ fn too_large(needed: u64, bound: u64) -> String {
 #[must_use]
 pub fn narrowing(source: &Source, dtype: DType) -> Option<String> {
     let stored = match source {
-        Source::Npy(path) => npy::open(path).ok()?,
+        Source::Npy(path) => npy::open(path, Some(dtype)).ok()?,
         Source::Safetensors { path, key } => safetensors::open(path, key).ok()?,
         Source::Rand(_) | Source::Zeros | Source::Iota => return None,
     };
@@ -142,6 +142,9 @@ pub fn narrowing(source: &Source, dtype: DType) -> Option<String> {
         }
         (FileType::I64, _) => {
             Some(format!("int64 elements become `{dtype}`: each must be a number that it holds exactly"))
+        }
+        (FileType::Bf16 | FileType::F8e4m3 | FileType::F8e5m2, _) if matches!(source, Source::Npy(_)) => {
+            Some(format!("the elements are taken as the bits of `{dtype}`"))
         }
         (
             FileType::I8

@@ -10,7 +10,7 @@ use visa_ir::Word as _;
 use visa_opt::SharedFlags;
 
 /// The flags of a run.
-#[derive(Parser, Debug)]
+#[derive(Parser, Clone, Debug)]
 #[command(
     group(clap::ArgGroup::new("compared").args(["expects", "check"]).multiple(true)),
     group(clap::ArgGroup::new("choosing").args(["select_configs", "plan"]).multiple(true)),

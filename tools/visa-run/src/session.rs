@@ -26,7 +26,9 @@ fn stages(
     console: &mut Console<'_>,
     progress: Progress<'_>,
 ) -> Outcome<bool> {
-    let mut loaded = load::load(registry, flags, console)?;
+    let (mut loaded, entry) = load::load(registry, flags, console)?;
+    let renamed = entry.map(|entry| Flags { entry: Some(entry), ..flags.clone() });
+    let flags = renamed.as_ref().unwrap_or(flags);
     entry::of_one_level(&mut loaded, flags);
     if flags.plan.is_none() && Level::of(&loaded.ctx, &loaded.module) == Level::Tensor {
         if flags.advise {

@@ -23,13 +23,13 @@ pub enum FileType {
     U8,
     /// 4-bit float, two a byte (safetensors only). An [`Array`] has a byte for each.
     F4e2m1,
-    /// 8-bit float with 4 exponent bits (safetensors only: NumPy has no such type).
+    /// 8-bit float with 4 exponent bits: NumPy has no such type, and a file has its bytes.
     F8e4m3,
-    /// 8-bit float with 5 exponent bits (safetensors only).
+    /// 8-bit float with 5 exponent bits.
     F8e5m2,
     /// 16-bit float.
     F16,
-    /// bfloat16 (safetensors only).
+    /// bfloat16: NumPy has no such type, and a file has its bits.
     Bf16,
     /// 32-bit float.
     F32,
@@ -178,7 +178,7 @@ impl Array {
 
     /// Reads a NumPy file whose array has at most `bound` bytes.
     pub fn read_npy(path: &Path, bound: u64) -> Result<Array, DataError> {
-        npy::open(path)?.within(bound, Some(0))?.read()
+        npy::open(path, None)?.within(bound, Some(0))?.read()
     }
 
     /// Elements along each axis, outermost first; empty for a scalar.

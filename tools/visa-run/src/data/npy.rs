@@ -5,6 +5,8 @@ use visa_ir::diag::counted;
 
 use npyz::{DType as NpyType, NpyHeader, Order};
 
+use visa_numerics::DType;
+
 use super::DataError;
 use super::array::{FileType, byte_count};
 use super::stored::{Opened, Stored};
@@ -15,8 +17,9 @@ const MAX_HEADER: u64 = 1 << 16;
 /// Deepest nesting of brackets: a record inside the list inside the dictionary, and its shape.
 const MAX_NESTING: usize = 4;
 
-/// Opens a NumPy file and checks its header against its length.
-pub(super) fn open(path: &Path) -> Result<Stored, DataError> {
+/// Opens a NumPy file and checks its header against its length. Elements that NumPy has no type for are read as those of
+/// `wanted`, the format of an argument: bf16 as uint16 or by ml_dtypes, and floats of 8 bits as bytes.
+pub(super) fn open(path: &Path, wanted: Option<DType>) -> Result<Stored, DataError> {
     let mut source = Opened::open(path)?;
     let head = read_head(&mut source)?;
     // The parser's message can go on with an excerpt; its first line is enough.
@@ -24,7 +27,7 @@ pub(super) fn open(path: &Path) -> Result<Stored, DataError> {
         let reason = e.to_string();
         source.error(format!("wrong npy header: {}", shortened(reason.lines().next().unwrap_or_default())))
     })?;
-    let (dtype, big_endian) = element_type(&header.dtype()).map_err(|e| source.error(e))?;
+    let (dtype, big_endian) = element_type(&header.dtype(), wanted).map_err(|e| source.error(e))?;
     let shape = header.shape().to_vec();
     if header.order() == Order::Fortran && shape.len() > 1 {
         return Err(source.error("found Fortran order, expected C order; save numpy.ascontiguousarray(x)"));
@@ -140,10 +143,13 @@ fn keys(text: &str, quoted: &str) -> usize {
 }
 
 /// The element type and whether it is big-endian.
-fn element_type(descr: &NpyType) -> Result<(FileType, bool), String> {
+fn element_type(descr: &NpyType, wanted: Option<DType>) -> Result<(FileType, bool), String> {
     let descr = descr.descr();
     let name = descr.trim_matches('\'');
     let dtype = match name.trim_start_matches(['<', '>', '|']) {
+        "u2" | "V2" if wanted == Some(DType::Bf16) => FileType::Bf16,
+        "u1" | "V1" if wanted == Some(DType::F8e4m3) => FileType::F8e4m3,
+        "u1" | "V1" if wanted == Some(DType::F8e5m2) => FileType::F8e5m2,
         "i1" => FileType::I8,
         "i2" => FileType::I16,
         "i4" => FileType::I32,

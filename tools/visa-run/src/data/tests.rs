@@ -777,3 +777,24 @@ fn comparison_refuses_another_shape_or_type() {
     refused(Array::new(vec![2], FileType::F32, vec![0; 7]).map_err(one_line), &["found 7 bytes"]);
     refused(Array::new(vec![1 << 63, 2], FileType::I8, vec![]).map_err(one_line), &["found 0 bytes"]);
 }
+
+/// NumPy has no type for bf16 and floats of 8 bits: an argument of these formats takes the bits of such a file.
+#[test]
+fn bits_of_formats_that_numpy_lacks() {
+    // 1.0 and -2.0 in bf16; 1.0 in f8e4m3 and f8e5m2.
+    for descr in ["<u2", "<V2"] {
+        let file = npy_of(descr, "(2,)", &[0x80, 0x3f, 0x00, 0xc0]);
+        assert_eq!(load_npy(&file, DType::Bf16, &[2]).unwrap(), [0x80, 0x3f, 0x00, 0xc0]);
+    }
+    for descr in ["|u1", "|V1"] {
+        assert_eq!(load_npy(&npy_of(descr, "(1,)", &[0x38]), DType::F8e4m3, &[1]).unwrap(), [0x38]);
+        assert_eq!(load_npy(&npy_of(descr, "(1,)", &[0x3c]), DType::F8e5m2, &[1]).unwrap(), [0x3c]);
+    }
+    // Bytes are numbers elsewhere, and no other format has these bits.
+    assert_eq!(load_npy(&npy_of("|u1", "(1,)", &[0x38]), DType::I8, &[1]).unwrap(), [0x38]);
+    for (descr, dtype) in [("<u2", DType::F16), ("<V2", DType::F32), ("|V1", DType::I8), ("<V4", DType::Bf16)]
+    {
+        let file = npy_of(descr, "(1,)", &[0x80, 0x3f, 0, 0][..descr[2..].parse().unwrap()]);
+        refused(load_npy(&file, dtype, &[1]), &["found npy dtype"]);
+    }
+}

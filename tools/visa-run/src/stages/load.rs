@@ -4,6 +4,7 @@ use crate::console::{Console, Outcome, Stopped};
 use crate::files;
 use crate::flags::Flags;
 use crate::rust::RustLines;
+use std::path::Path;
 use visa_files::FileRoles;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
@@ -19,8 +20,12 @@ pub(crate) struct Loaded {
     pub(crate) module: Module,
 }
 
-/// Reads the files that the flags name. Nothing is read if an output is another file of the run.
-pub(crate) fn load(registry: &Registry, flags: &Flags, console: &mut Console<'_>) -> Outcome<Loaded> {
+/// Reads the files that the flags name, and gives the entry's name in the text if the flags name it as Rust does. Nothing is read if an output is another file of the run.
+pub(crate) fn load(
+    registry: &Registry,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<(Loaded, Option<String>)> {
     let roles = files::roles(flags, &registry.passes, console.io);
     distinct(&roles, console)?;
     let mut ctx = registry.context().map_err(|findings| console.refuse(findings))?;
@@ -33,15 +38,17 @@ pub(crate) fn load(registry: &Registry, flags: &Flags, console: &mut Console<'_>
     if console.io.progress {
         ctx.set_data(on_terminal());
     }
-    let source = match flags.file.ends_with(".rs") {
+    let (source, entry) = match is_rust(&console.io.path(&flags.file)) {
         true => import(registry, flags, console)?,
-        false => read_source(console.io, &flags.file)
-            .map_err(|(source, finding)| console.refuse_about(&source, &[finding]))?,
+        false => {
+            let source = read_source(console.io, &flags.file);
+            (source.map_err(|(source, finding)| console.refuse_about(&source, &[finding]))?, None)
+        }
     };
     let loaded = load_module(&ctx, &source, 0..source.text.len());
     console.source = Some(source);
     console.emit(&loaded.findings);
-    Ok(Loaded { module: loaded.module.ok_or(Stopped)?, ctx })
+    Ok((Loaded { module: loaded.module.ok_or(Stopped)?, ctx }, entry))
 }
 
 /// Stops where an output is another file of the run.
@@ -73,8 +80,18 @@ fn rules(ctx: &mut Context, flags: &Flags, console: &mut Console<'_>) -> Outcome
     Ok(())
 }
 
-/// The text of kernels that are written in Rust.
-fn import(registry: &Registry, flags: &Flags, console: &mut Console<'_>) -> Outcome<Source> {
+/// Returns true for a file of Rust, a crate's folder and its manifest.
+fn is_rust(path: &Path) -> bool {
+    let is_manifest = path.file_name().is_some_and(|name| name == "Cargo.toml");
+    path.extension().is_some_and(|extension| extension == "rs") || is_manifest || path.is_dir()
+}
+
+/// The text of kernels that are written in Rust, and the entry's name in it.
+fn import(
+    registry: &Registry,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<(Source, Option<String>)> {
     let name = &flags.file;
     let imported = visa_import::import(&[console.io.path(name)], flags.entry.as_deref());
     let mut refused = false;
@@ -94,6 +111,7 @@ fn import(registry: &Registry, flags: &Flags, console: &mut Console<'_>) -> Outc
     }
     distinct(&roles, console)?;
     let source = Source::new(format!("{name} (imported)"), imported.module());
+    let entry = imported.entry.clone().filter(|_| flags.entry.is_some());
     console.rust = Some(RustLines::of(imported));
-    Ok(source)
+    Ok((source, entry))
 }
