@@ -184,7 +184,7 @@ fn imported(folder: &Path, programs: &[(u64, Program)]) -> (Numbers, BTreeMap<u6
     }
     let path = folder.join("kernels.rs");
     fs::write(&path, &text).expect("a file");
-    let imported = visa_import::import(&[path], None);
+    let imported = visa_import::import(&[path], None, visa_import::Addresses::Drop);
     let mut numbers = Numbers::new();
     let mut why: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for error in &imported.errors {

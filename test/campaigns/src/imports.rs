@@ -6,6 +6,7 @@ use crate::mutate::change;
 use crate::settings::{Settings, test_folder};
 use std::fs;
 use std::path::PathBuf;
+use visa_import::Addresses;
 use visa_ir::parse::parse;
 use visa_ir::span::Source;
 use visa_support::Random;
@@ -40,7 +41,7 @@ pub fn run(settings: &Settings<'_>) {
             text = change(&text, &mut random).unwrap_or(text);
         }
         fs::write(&path, &text).expect("a file");
-        let found = visa_import::import(std::slice::from_ref(&path), None);
+        let found = visa_import::import(std::slice::from_ref(&path), None, Addresses::Drop);
         match found.refused().next() {
             Some(_) => refused += 1,
             None => imported += 1,

@@ -122,6 +122,12 @@ impl Evaluator<'_> {
         {
             return Ok(tensor);
         }
+        if last == "from_addr" {
+            let args: Vec<syn::Expr> = call.args.iter().cloned().collect();
+            if let Some(tensor) = self.by_address(frame, path, (&args, call.span()), want)? {
+                return Ok(tensor);
+            }
+        }
         if last == "size_of" && call.args.is_empty() {
             return self.bytes_of(frame, path);
         }
@@ -293,7 +299,12 @@ impl Evaluator<'_> {
     }
 
     /// `DmTensor::<..>::new()`: a tensor that nothing has written yet.
-    fn new_tensor(&mut self, frame: &mut Frame, path: &syn::ExprPath, want: &Want) -> Eval<Option<Value>> {
+    pub(crate) fn new_tensor(
+        &mut self,
+        frame: &mut Frame,
+        path: &syn::ExprPath,
+        want: &Want,
+    ) -> Eval<Option<Value>> {
         let mut own = path.path.clone();
         own.segments.pop();
         own.segments.pop_punct();

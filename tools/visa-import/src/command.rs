@@ -1,5 +1,6 @@
 //! The command line as a function: a run in a test and a run in a process are the same run.
 
+use crate::addresses::Addresses;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use visa_files::FileRoles;
@@ -25,6 +26,9 @@ enum Command {
         /// Import this kernel alone, or this function that launches kernels, with these
         #[arg(long)]
         entry: Option<String>,
+        /// Drop the addresses of the files, so that `--allocate` chooses them, or keep them
+        #[arg(long, value_name = "TREATMENT", value_enum, default_value_t)]
+        addresses: Addresses,
         /// Write here instead of standard output
         #[arg(short)]
         output: Option<String>,
@@ -35,7 +39,7 @@ enum Command {
 /// for a wrong command line.
 pub fn run(args: &[String], io: &mut Io) -> i32 {
     let program = std::iter::once("visa-import".to_owned());
-    let Command::Rust { files, entry, output } =
+    let Command::Rust { files, entry, addresses, output } =
         match Args::try_parse_from(program.chain(args.iter().cloned())) {
             Ok(args) => args.command,
             Err(stop) => {
@@ -51,7 +55,7 @@ pub fn run(args: &[String], io: &mut Io) -> i32 {
         Renderer::Text.emit(io, None, &[finding]);
         return 1;
     }
-    let imported = crate::verify::verified(crate::importer::import(&files, entry.as_deref()));
+    let imported = crate::verify::verified(crate::importer::import(&files, entry.as_deref(), addresses));
     let mut code = 0;
     for error in imported.refused() {
         let (source, finding) = imported.finding(error);
@@ -61,6 +65,9 @@ pub fn run(args: &[String], io: &mut Io) -> i32 {
     for error in &imported.left_out {
         let (source, mut finding) = imported.finding(error);
         finding.severity = Severity::Remark;
+        Renderer::Text.emit(io, source, &[finding]);
+    }
+    for (source, finding) in imported.notes() {
         Renderer::Text.emit(io, source, &[finding]);
     }
     if !imported.kernels.iter().any(|kernel| kernel.text.is_ok()) {

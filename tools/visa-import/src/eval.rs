@@ -1,5 +1,6 @@
 //! Runs the host part of a kernel: the rest is its operations, written as text.
 
+use crate::addresses::AuthorAddress;
 use crate::condition::Ranges;
 use crate::constant::{Computed, computed};
 use crate::emit::Emitter;
@@ -149,6 +150,20 @@ pub(crate) struct Cell {
     pub(crate) stays: bool,
     /// Number of writes.
     pub(crate) writes: usize,
+    /// The author's address.
+    pub(crate) address: AuthorAddress,
+    /// Number of operations when it was stored last.
+    pub(crate) written: usize,
+    /// The tensor that it is by its address.
+    pub(crate) alias: Option<View>,
+}
+
+impl Cell {
+    /// A tensor that nothing has written, or that is given.
+    pub(crate) fn new(name: Option<String>, ty: TensorType, wanted: Option<String>) -> Self {
+        let address = AuthorAddress::default();
+        Self { name, ty, wanted, stays: false, writes: 0, address, written: 0, alias: None }
+    }
 }
 
 /// The state that changes while a kernel is read.
@@ -168,6 +183,10 @@ pub(crate) struct State {
     pub(crate) host: Option<Host>,
     /// So many branches are around.
     pub(crate) branches: usize,
+    /// The positions of dropped addresses.
+    pub(crate) dropped: BTreeSet<SourcePosition>,
+    /// Notes about the kernel that are no errors.
+    pub(crate) remarks: Vec<Error>,
 }
 
 pub(crate) struct Evaluator<'a> {
@@ -510,7 +529,7 @@ impl<'a> Evaluator<'a> {
     /// A new tensor at rest.
     pub(crate) fn cell(&mut self, name: Option<String>, ty: TensorType, wanted: Option<String>) -> View {
         let place = PlaceId(self.state.cells.len());
-        self.state.cells.push(Cell { name, ty: ty.clone(), wanted, stays: false, writes: 0 });
+        self.state.cells.push(Cell::new(name, ty.clone(), wanted));
         View { place, steps: Vec::new(), ty }
     }
 }

@@ -1,7 +1,7 @@
 //! The results of an import.
 
 use crate::error::{Error, SourcePosition};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::span::Source;
 
 /// The result for a kernel.
@@ -28,6 +28,8 @@ pub struct Imported {
     pub entry: Option<String>,
     /// Reasons for leaving out functions that launch kernels and parts of the input, neither of which was requested.
     pub left_out: Vec<Error>,
+    /// Notes about kernels that are no errors.
+    pub remarks: Vec<Error>,
     /// The files that were read, by their names in places.
     pub sources: Vec<Source>,
 }
@@ -66,6 +68,14 @@ impl Imported {
 }
 
 impl Imported {
+    /// The notes as findings of the tools, with the files that their spans are in.
+    pub fn notes(&self) -> impl Iterator<Item = (Option<&Source>, Diagnostic)> {
+        self.remarks.iter().map(|remark| {
+            let (source, finding) = self.finding(remark);
+            (source, Diagnostic { severity: Severity::Remark, ..finding })
+        })
+    }
+
     /// An error as a finding of the tools, with the file that its span is in.
     #[must_use]
     pub fn finding(&self, error: &Error) -> (Option<&Source>, Diagnostic) {

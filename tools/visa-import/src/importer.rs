@@ -1,7 +1,8 @@
 //! From files to kernels: sizes and names of axes, then each kernel and each function that launches some.
 
+use crate::addresses::Addresses;
 use crate::emit::new;
-use crate::error::Error;
+use crate::error::{Error, SourcePosition};
 use crate::eval::{Evaluator, Stop, Tables, Want};
 use crate::imported::{Imported, Kernel};
 use crate::instance::Instance;
@@ -22,13 +23,14 @@ use visa_mapping::tensor::attrs::{AxisSize, AxisSizes};
 
 /// Imports the kernels of some files, and the functions that launch them over tensors in HBM; or one of these.
 #[must_use]
-pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
+pub fn import(paths: &[PathBuf], entry: Option<&str>, addresses: Addresses) -> Imported {
     let mut wrong = Vec::new();
     let paths: Vec<PathBuf> = paths
         .iter()
         .filter_map(|path| manifest::resolved(path).map_err(|why| wrong.push(Error::anywhere(why))).ok())
         .collect();
     let mut program = Program::read(&paths);
+    program.addresses = addresses;
     wrong.append(&mut program.errors);
     let mut imported =
         Imported { errors: wrong, sources: std::mem::take(&mut program.sources), ..Imported::default() };
@@ -51,11 +53,13 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
         unsized_axes: &unsized_axes,
         tables: BTreeSet::new(),
         blocks: BTreeMap::new(),
+        dropped: BTreeSet::new(),
         imported,
     };
     importer.all(entry);
     importer.settle(entry);
-    let Importer { tables, blocks, mut imported, .. } = importer;
+    let Importer { tables, blocks, dropped, mut imported, .. } = importer;
+    imported.remarks.extend(about_dropped(&dropped));
     imported.entry = match &*imported.kernels {
         [only] => Some(only.name.clone()),
         _ => None,
@@ -89,6 +93,8 @@ struct Importer<'a> {
     unsized_axes: &'a BTreeMap<AxisId, Error>,
     tables: Tables,
     blocks: BTreeMap<String, u64>,
+    /// The positions of dropped addresses.
+    dropped: BTreeSet<SourcePosition>,
     imported: Imported,
 }
 
@@ -196,6 +202,8 @@ impl Importer<'_> {
         let text = found.map(|written| {
             self.tables.extend(written.tables);
             self.blocks.extend(written.blocks);
+            self.dropped.extend(written.dropped);
+            self.imported.remarks.extend(written.remarks);
             places = written.places;
             written.text
         });
@@ -227,6 +235,14 @@ impl Importer<'_> {
             text => self.imported.kernels.push(Kernel { name, text, places }),
         }
     }
+}
+
+/// A note that addresses are dropped.
+fn about_dropped(dropped: &BTreeSet<SourcePosition>) -> Option<Error> {
+    let place = dropped.first()?.clone();
+    let given = visa_words::counted(dropped.len(), "address");
+    let message = format!("the input has {given}, which the import drops: `--allocate` chooses others");
+    Some(Error::new(place, message).fix("`--addresses=keep` keeps them"))
 }
 
 /// Returns true if an entry names a kernel by its name in the text, or by a path of modules, alone or with the choice

@@ -41,6 +41,10 @@ pub(crate) struct Written {
     pub(crate) blocks: BTreeMap<String, u64>,
     /// The axes that it mentions.
     pub(crate) axes: BTreeSet<AxisId>,
+    /// The positions of dropped addresses.
+    pub(crate) dropped: BTreeSet<SourcePosition>,
+    /// Notes about it that are no errors.
+    pub(crate) remarks: Vec<Error>,
 }
 
 /// Imports a kernel, or a function that launches some, under a name.
@@ -66,6 +70,8 @@ pub(crate) fn kernel(
             tables: eval.state.tables,
             blocks: eval.state.blocks,
             axes: eval.used.take(),
+            dropped: eval.state.dropped,
+            remarks: eval.state.remarks,
         }),
         Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
         Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => {
@@ -270,13 +276,8 @@ fn argument(
                 }
             };
             let place = PlaceId(eval.state.cells.len());
-            eval.state.cells.push(Cell {
-                name: Some(text),
-                ty: tensor.clone(),
-                wanted: Some(name.to_owned()),
-                stays: changed,
-                writes: 0,
-            });
+            let cell = Cell::new(Some(text), tensor.clone(), Some(name.to_owned()));
+            eval.state.cells.push(Cell { stays: changed, ..cell });
             if changed {
                 all.inout.push((place, number));
             }
@@ -324,7 +325,8 @@ fn results(
     match value {
         Value::Nothing => Ok(()),
         Value::View(view) if view.ty.memory == Memory::Hbm && view.steps.is_empty() => {
-            names.push(eval.current(frame, span, view.place)?);
+            let name = eval.read(frame, span, view)?;
+            names.push(name);
             Ok(())
         }
         Value::Tuple(values) => values.iter().try_for_each(|own| results(eval, frame, span, own, names)),

@@ -1,6 +1,7 @@
 //! Kernels that are written in the vendor's Rust become textual IR: the host part runs while it is read, and the
 //! remaining operations are written. No code of the input is compiled or runs.
 
+mod addresses;
 mod branch;
 mod calls;
 mod cfg;
@@ -48,6 +49,7 @@ mod value;
 mod vector;
 mod verify;
 
+pub use addresses::Addresses;
 pub use command::run;
 pub use error::{Error, SourcePosition};
 pub use imported::{Imported, Kernel};

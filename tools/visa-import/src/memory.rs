@@ -89,18 +89,14 @@ impl<'a> Evaluator<'a> {
             "pad" => self.shaped(frame, view, call, Step::Pad),
             "unpad" => self.shaped(frame, view, call, Step::Unpad),
             "reshape" | "transmute" => self.relabelled(frame, view, call),
+            // Versions before 0.4 pass the tensor that is written.
+            "to_dm_pcopy" if matches!(&*call.given(), [Value::View(_)]) => {
+                self.transfer_into(frame, &view, call)
+            }
             "to_dm" | "to_dm_pcopy" => self.transfer(frame, &view, call, Memory::Dm),
             "to_hbm" => self.transfer(frame, &view, call, Memory::Hbm),
             "to_spm" => self.transfer(frame, &view, call, Memory::Spm),
-            "to_dm_view" | "to_hbm_view" | "to_dm_view_pcopy" => {
-                let [Value::View(to)] = &*call.given() else {
-                    return Err(
-                        frame.error(call.span, format!("`{}` takes the view that is written", call.name))
-                    );
-                };
-                self.written(frame, call.span, &view, to)?;
-                Ok(Value::Nothing)
-            }
+            "to_dm_view" | "to_hbm_view" | "to_dm_view_pcopy" => self.transfer_into(frame, &view, call),
             "dm_chip_shuffle" | "hbm_chip_shuffle" => self.chip_shuffle(frame, &view, call),
             "dm_cluster_shuffle" => self.cluster_shuffle(frame, &view, call),
             "memset" => self.memset(frame, &view, call),
@@ -127,7 +123,9 @@ impl<'a> Evaluator<'a> {
             }
         };
         let Dims { chip, cluster, slice, pe, element, .. } = self.dims(&ty);
-        let new = new!(self.ctx, Empty).memory(memory).dtype(dtype).at_auto();
+        self.reused(frame, span, place);
+        let at = self.kept_of(place);
+        let new = at!(new!(self.ctx, Empty).memory(memory).dtype(dtype), at);
         let new = new.chip(chip).cluster(cluster).slice(slice).pe(pe);
         let name = self.made(frame, span, wanted.as_deref(), with(new, element, EmptyBuilder::element));
         self.state.cells[place.0].name = Some(name.clone());
@@ -198,6 +196,7 @@ impl<'a> Evaluator<'a> {
 
     /// The name under which a view is read.
     pub(crate) fn read(&mut self, frame: &Frame, span: Span, view: &View) -> Eval<String> {
+        let view = &self.settled(frame, span, view)?;
         let mut name = self.current(frame, span, view.place)?;
         for step in &view.steps {
             let ctx = self.ctx;
@@ -397,9 +396,10 @@ impl<'a> Evaluator<'a> {
         let dims = self.dims(&ty);
         let dims = if chips { dims } else { Dims { chip: None, ..dims } };
         let at = self.address(frame, call)?;
-        let new = self.moved(frame, call.span, &source, (memory, at), dims)?;
+        let kept = self.kept(frame, call.span, at);
+        let new = self.moved(frame, call.span, &source, (memory, kept), dims)?;
         let name = self.made(frame, call.span, call.want.name.as_deref(), new);
-        Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+        Ok(Value::View(self.stored(name, ty, call.want.name.clone(), at)))
     }
 
     /// Returns true if a transfer reads on past one number in HBM: data memory is written 8 bytes at a time, and the
@@ -416,9 +416,19 @@ impl<'a> Evaluator<'a> {
             && to.element().is_some_and(padded)
     }
 
+    /// A tensor moves to the view that a call names.
+    fn transfer_into(&mut self, frame: &mut Frame, view: &View, call: &Call) -> Eval<Value> {
+        let [Value::View(to)] = &*call.given() else {
+            return Err(frame.error(call.span, format!("`{}` takes the view that is written", call.name)));
+        };
+        self.written(frame, call.span, view, to)?;
+        Ok(Value::Nothing)
+    }
+
     /// A tensor moves to a tile of another one, or to all of it.
     fn written(&mut self, frame: &mut Frame, span: Span, from: &View, to: &View) -> Eval<()> {
         let source = self.read(frame, span, from)?;
+        let to = &self.aliased(to);
         let stays = self.state.cells[to.place.0].stays;
         let new = match self.target(frame, span, to)? {
             Some((tensor, part)) => part.transfer(self.ctx, self.value(&source), self.value(&tensor)),
@@ -432,7 +442,8 @@ impl<'a> Evaluator<'a> {
                 if own.maps[0] == from.ty.maps[0] {
                     own.maps[0] = None;
                 }
-                self.moved(frame, span, &source, (own.memory, None), self.dims(&own))?
+                let at = self.kept_of(to.place);
+                self.moved(frame, span, &source, (own.memory, at), self.dims(&own))?
             }
         };
         self.changed(frame, span, to.place, new);
@@ -446,6 +457,7 @@ impl<'a> Evaluator<'a> {
         let cell = &mut self.state.cells[place.0];
         cell.name = Some(name);
         cell.writes += 1;
+        cell.written = self.state.out.acts();
     }
 
     /// The tensor whose tile is written, and the tile; `None` for a whole tensor.
@@ -528,13 +540,15 @@ impl<'a> Evaluator<'a> {
         let given = call.given();
         let number = given.first().and_then(|value| number(value));
         let number = number.ok_or_else(|| frame.error(call.span, "`memset` takes a number"))?;
+        let view = &self.aliased(view);
         if !view.steps.is_empty() {
             return Err(frame.error(call.span, "`memset` of a part of a tensor is not read"));
         }
         let new: NewOp<'a> = match self.state.cells[view.place.0].name.clone() {
             None => {
                 let dtype = self.dtype(frame, call.span, &view.ty)?;
-                self.fill(number, dtype, self.dims(&view.ty))
+                let at = self.kept_of(view.place);
+                self.fill(number, dtype, self.dims(&view.ty), at)
             }
             Some(tensor) => {
                 let element = self.dim(frame, call.span, &view.ty, "element")?;
@@ -547,9 +561,9 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A new tensor that holds a number everywhere.
-    pub(crate) fn fill(&self, number: Number, dtype: DType, dims: Dims) -> NewOp<'a> {
+    pub(crate) fn fill(&self, number: Number, dtype: DType, dims: Dims, at: Option<i64>) -> NewOp<'a> {
         let Dims { chip, cluster, slice, element, .. } = dims;
-        let new = new!(self.ctx, FillTensor).value(number).at_auto().dtype(dtype).chip(chip);
+        let new = at!(new!(self.ctx, FillTensor).value(number), at).dtype(dtype).chip(chip);
         let new = with(new, cluster, FillTensorBuilder::cluster);
         let new = with(new, slice, FillTensorBuilder::slice);
         with(new, element, FillTensorBuilder::element).into()
@@ -572,7 +586,8 @@ impl<'a> Evaluator<'a> {
             }
         };
         let index_name = self.index_of_rows(frame, call, index)?;
-        let (ctx, at) = (self.ctx, self.address(frame, call)?);
+        let address = self.address(frame, call)?;
+        let (ctx, at) = (self.ctx, self.kept(frame, call.span, address));
         let operands = [self.value(&table_name), self.value(&index_name)];
         let Dims { cluster, slice, pe, element, .. } = self.dims(&ty);
         let along = Rc::new(along);
@@ -599,7 +614,7 @@ impl<'a> Evaluator<'a> {
         };
         let name = self.made(frame, call.span, call.want.name.as_deref(), new);
         let ty = TensorType { dtype: table.ty.dtype, ..ty };
-        Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+        Ok(Value::View(self.stored(name, ty, call.want.name.clone(), address)))
     }
 
     /// An index where a gather reads it: an index in data memory goes to scratchpad memory.
@@ -652,6 +667,7 @@ impl<'a> Evaluator<'a> {
         let along = self.key(frame, call, table, index, &rows.ty)?;
         let names = [rows, index].map(|view| self.read(frame, call.span, view));
         let [rows, index] = names;
+        let table = &self.aliased(table);
         let tensor = self.current(frame, call.span, table.place)?;
         let operands = self.values(&[rows?, index?, tensor]);
         let [rows, index, tensor] = operands[..] else { return Ok(Value::Nothing) };

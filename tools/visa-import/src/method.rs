@@ -151,7 +151,7 @@ impl<'a> Evaluator<'a> {
         )
     }
 
-    /// The author's address of a tensor, as clause `at` writes it; open by default.
+    /// The author's address of a tensor; open by default.
     pub(crate) fn at(&self, frame: &Frame, call: &Call) -> Eval<Address> {
         let placed = call.given().into_iter().filter(|value| !matches!(value, Value::View(_)));
         let mut words = placed.map(|value| match value {
@@ -180,11 +180,11 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The region of the register file that the author gives a tensor; `None` where it is open.
-    pub(crate) fn region(&self, frame: &Frame, call: &Call) -> Eval<Option<RegionName>> {
+    /// The region of the register file that the author gives a tensor, as a clause; `None` if it is open or dropped.
+    pub(crate) fn region(&mut self, frame: &Frame, call: &Call) -> Eval<Option<RegionName>> {
         match self.at(frame, call)? {
             Address::Open => Ok(None),
-            Address::Region(region) => Ok(Some(region)),
+            Address::Region(region) => Ok(self.kept(frame, call.span, Some(region))),
             Address::Number(_) => {
                 Err(frame.error(call.span, format!("`{}` takes a region of the register file", call.name)))
             }

@@ -1,5 +1,6 @@
 //! The files of the input as modules, and the items that their names stand for.
 
+use crate::addresses::Addresses;
 use crate::cfg;
 use crate::depth::{MAX_NESTING, too_deep};
 use crate::error::{Error, SourcePosition};
@@ -226,6 +227,8 @@ pub(crate) struct Program {
     /// Functions that may launch kernels.
     pub(crate) hosts: Vec<FnId>,
     pub(crate) errors: Vec<Error>,
+    /// The treatment of the input's addresses.
+    pub(crate) addresses: Addresses,
     /// The texts of the files.
     pub(crate) sources: Vec<Source>,
     /// The definitions of macros, by their numbers.

@@ -415,7 +415,8 @@ impl<'a> Evaluator<'a> {
                 new.row(self.mapping(&row)).element(self.mapping(&element)).into()
             }
             Memory::Vrf | Memory::Hbm | Memory::Dm | Memory::Spm => {
-                let new = at!(new!(ctx, ToVrf, source), self.address(frame, call)?);
+                let at = self.address(frame, call)?;
+                let new = at!(new!(ctx, ToVrf, source), self.kept(frame, call.span, at));
                 new.element(self.mapping(&element)).into()
             }
         };
@@ -433,7 +434,9 @@ impl<'a> Evaluator<'a> {
             Some(element.clone()),
         ];
         let ty = TensorType { memory: Memory::Dm, dtype: Some(stream.dtype), maps };
-        let (ctx, at, source) = (self.ctx, self.address(frame, call)?, self.value(&stream.name));
+        let address = self.address(frame, call)?;
+        let at = self.kept(frame, call.span, address);
+        let (ctx, source) = (self.ctx, self.value(&stream.name));
         let stored = self.mapping(&element);
         let packed = match &stream.counted {
             None => None,
@@ -448,7 +451,7 @@ impl<'a> Evaluator<'a> {
             Some(operands) => at!(new!(ctx, CommitPacked, operands), at).element(stored).into(),
         };
         let name = self.made(frame, call.span, call.want.name.as_deref(), new);
-        Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+        Ok(Value::View(self.stored(name, ty, call.want.name.clone(), address)))
     }
 
     /// One number for all flits, where the engine reads it: in data memory.
@@ -463,7 +466,7 @@ impl<'a> Evaluator<'a> {
             row: None,
             element: Some(Expr::Literal(1).pad(2, PadKind::Top)),
         };
-        let new = self.fill(count, DType::I32, dims);
+        let new = self.fill(count, DType::I32, dims, None);
         self.made(frame, call.span, None, new)
     }
 
@@ -475,14 +478,17 @@ impl<'a> Evaluator<'a> {
             let message = "`commit_view` of a part of each flit is not read: `commit` makes a tensor of them";
             return Err(frame.error(call.span, message));
         }
-        let to = to.clone();
+        let to = self.aliased(to);
         let (ctx, source) = (self.ctx, self.value(&stream.name));
         let new: NewOp<'a> = match self.target(frame, call.span, &to)? {
             Some((tensor, part)) => part.commit(ctx, source, self.value(&tensor)),
             None => {
                 let element = self.mapping(&self.dim(frame, call.span, &to.ty, "element")?);
                 match self.state.cells[to.place.0].name.clone() {
-                    None => new!(ctx, Commit, [source]).at_auto().element(element).into(),
+                    None => {
+                        let at = self.kept_of(to.place);
+                        at!(new!(ctx, Commit, [source]), at).element(element).into()
+                    }
                     Some(tensor) => {
                         new!(ctx, CommitView, [source, self.value(&tensor)]).element(element).into()
                     }

@@ -30,6 +30,7 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         entry: _,
         ulps: _,
         tolerance: _,
+        addresses: _,
         allocate: _,
         select_transfers: _,
         check: _,

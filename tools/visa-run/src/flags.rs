@@ -6,6 +6,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use visa_cost::AssumedRows;
 use visa_export::Version;
+use visa_import::Addresses;
 use visa_ir::Word as _;
 use visa_opt::SharedFlags;
 
@@ -84,7 +85,11 @@ pub(crate) struct Flags {
     /// default, a kernel from Rust has the vendor's order on a measured machine.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["schedule", "plan"])]
     pub(crate) order: Option<String>,
-    /// Give open addresses a value before the kernel is lowered.
+    /// Of a kernel in Rust: drop the addresses of the file, so that `--allocate` chooses them, or keep them; drop by
+    /// default.
+    #[arg(long, value_name = "TREATMENT", value_enum)]
+    pub(crate) addresses: Option<Addresses>,
+    /// Give open addresses a value before the kernel is lowered. A kernel in Rust gets them without this flag.
     #[arg(long)]
     pub(crate) allocate: bool,
     /// Choose open streams of transfers by the memory model before the kernel is lowered, after addresses.

@@ -145,7 +145,7 @@ fn imported(folder: &Path, text: &str, functions: &[Function]) -> Vec<Result<u32
     }
     let path = folder.join("kernels.rs");
     fs::write(&path, file).expect("a file");
-    let imported = visa_import::import(&[path], None);
+    let imported = visa_import::import(&[path], None, visa_import::Addresses::Drop);
     let kernels: BTreeMap<&str, _> =
         imported.kernels.iter().map(|kernel| (kernel.name.as_str(), &kernel.text)).collect();
     let of = |(number, function): (usize, &Function)| {

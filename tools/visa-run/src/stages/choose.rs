@@ -10,7 +10,7 @@ use crate::stages::load::Loaded;
 use crate::stages::order::{IssueOrder, order};
 use crate::stages::plan::{self, Planned};
 use visa_ir::context::Context;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
 use visa_ir::open::{self, Opening};
 use visa_ir::print::{Form, print};
@@ -73,12 +73,23 @@ fn close(
     let asked = [("select-configs", flags.select_configs.as_deref())];
     run(ctx, module, &registry.passes, &asked, console)?;
     let order = order(ctx, module, registry, flags, console)?;
-    let asked = [
-        ("allocate", flags.allocate.then_some("")),
-        ("select-transfers", flags.select_transfers.then_some("")),
-    ];
+    let allocates = flags.allocate || allocates_unasked(ctx, module, flags, console);
+    let asked =
+        [("allocate", allocates.then_some("")), ("select-transfers", flags.select_transfers.then_some(""))];
     run(ctx, module, &registry.passes, &asked, console)?;
     Ok(order)
+}
+
+/// Returns true if a kernel in Rust has open addresses that no other flag closes, and notes that they are chosen.
+fn allocates_unasked(ctx: &Context, module: &Module, flags: &Flags, console: &mut Console<'_>) -> bool {
+    let is_address = |opening| opening == Opening::Address;
+    let is_rust = console.rust.is_some();
+    let chosen = is_rust && flags.pass_pipeline.is_none() && open::first(ctx, module, is_address).is_some();
+    if chosen {
+        let message = "the open addresses of a kernel in Rust are chosen as `--allocate` does";
+        console.note(Severity::Remark, "allocate", message);
+    }
+    chosen
 }
 
 /// Writes the kernel to the file of `--emit`.

@@ -40,6 +40,10 @@ pub(crate) fn load(
     }
     let (source, entry) = match is_rust(&console.io.path(&flags.file)) {
         true => import(registry, flags, console)?,
+        false if flags.addresses.is_some() => {
+            let message = format!("--addresses is a flag of kernels in Rust, and `{}` is none", flags.file);
+            return Err(console.stop("addresses", message));
+        }
         false => {
             let source = read_source(console.io, &flags.file);
             (source.map_err(|(source, finding)| console.refuse_about(&source, &[finding]))?, None)
@@ -93,7 +97,8 @@ fn import(
     console: &mut Console<'_>,
 ) -> Outcome<(Source, Option<String>)> {
     let name = &flags.file;
-    let imported = visa_import::import(&[console.io.path(name)], flags.entry.as_deref());
+    let addresses = flags.addresses.unwrap_or_default();
+    let imported = visa_import::import(&[console.io.path(name)], flags.entry.as_deref(), addresses);
     let mut refused = false;
     for error in imported.refused() {
         let (source, finding) = imported.finding(error);
@@ -102,6 +107,9 @@ fn import(
     }
     if refused {
         return Err(Stopped);
+    }
+    for (source, note) in imported.notes() {
+        console.emit_about(source, &[note]);
     }
     let mut roles = files::roles(flags, &registry.passes, console.io);
     for module in &imported.sources {
