@@ -26,6 +26,13 @@ REFUSED = {
     "invalid_to_trf_full": ("a row of a register file has a limited size", r"to_trf-C3\] .* of a TRF row, which has 8192"),
     # A transfer.
     "invalid_hbm_to_dm": ("a DMA does not transpose elements", r"to_dm-C5\] the transfer writes runs of 1 byte"),
+    # A lift.
+    "live_placement_renamed": ("a lift fills copies alone", r"\[stream\.fetch-C14\] .* only copies are read in part"),
+    "unaligned_base_step": ("a fetch starts at a multiple of 8 bytes", r"\[stream\.fetch-C14\] .* expected a multiple of 8 bytes"),
+    "transpose_i4_doubled_tu": ("4-bit elements have no doubled packing", r"\[stream\.transpose-C3\]"),
+    # A loop that is written out.
+    "unroll_dynamic_count": ("the iterations are known before the kernel runs", r"`#\[unroll\]` of a range that is known only when"),
+    "unroll_empty_range": ("a loop has an iteration", r"`#\[unroll\]` of an empty range"),
     # The language.
     "gen_copy": ("a kernel is no generic function", r"a kernel with generic parameters"),
     "memset_missing_const_bf16": ("a fill value is a constant, no call", r"`memset` takes a constant.*: a call is known"),

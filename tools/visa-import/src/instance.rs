@@ -1,5 +1,5 @@
-//! Instances of kernels: a generic kernel is imported once for each choice of its parameters that a launch, or the name
-//! of the entry, makes.
+//! Instances of kernels: a generic kernel is imported once for each choice of its parameters, made by a launch or
+//! by the name of the entry.
 
 use crate::eval::{Eval, Evaluator, Frame, Generic};
 use crate::marks::plain;

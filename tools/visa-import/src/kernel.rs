@@ -155,11 +155,13 @@ fn check_parameters(eval: &Evaluator<'_>, frame: &Frame, item: &syn::ItemFn) -> 
     let Err(parameter) = eval.instance_suffix(item, &frame.generics) else { return Ok(()) };
     let name = &item.sig.ident;
     let message = format!(
-        "a kernel with generic parameters: the device runs it for one choice of them, and nothing chooses `{parameter}`"
+        "a kernel with generic parameters: the device runs it for one choice of them, and nothing chooses \
+         `{parameter}`"
     );
     let parameters = parameters(&item.sig.generics).next().map_or(item.sig.span(), Spanned::span);
     let fix = format!(
-        "launch it in the file, from an `async` function with tensors in HBM, or name a choice: `--entry '{name}::<..>'`"
+        "launch it in the file, from an `async` function with tensors in HBM, or name a choice: `--entry \
+         '{name}::<..>'`"
     );
     Err(Stop::Error(Error::new(frame.place(parameters), message).fix(fix)))
 }

@@ -81,8 +81,8 @@ impl Evaluator<'_> {
         self.tensor_type(frame, memory, arguments).map(Type::Tensor)
     }
 
-    /// The fields of a structure that a path names, by their names, each with the frame of its type; `None` for another
-    /// type.
+    /// The fields of a structure that a path names, by their names, each with the frame of its type; `None` for
+    /// another type.
     pub(crate) fn written_fields(
         &mut self,
         frame: &mut Frame,

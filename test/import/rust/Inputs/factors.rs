@@ -18,7 +18,8 @@ pub fn by_quotient(device: &mut Device, v: &HbmTensor<i32, m![1], m![V]>) -> Hbm
 }
 #[device(chip = 1)]
 pub fn by_size(device: &mut Device, v: &HbmTensor<i32, m![1], m![V]>) -> HbmTensor<i32, m![1], m![V]> {
-    let d: DmTensor<i32, m![1], m![1 # 2], m![V / { Eight::SIZE }], m![V % { 4 + 4 }]> = v.to_dm(&mut device.tdma);
+    let d: DmTensor<i32, m![1], m![1 # 2], m![V / { Eight::SIZE }], m![V % { 4 + 4 }]> =
+        v.to_dm(&mut device.tdma);
     d.to_hbm(&mut device.tdma)
 }
 #[device(chip = 1)]

@@ -1,4 +1,5 @@
-// Rust of the host part: associated constants, traits with constants, methods, enumerations in `match`, `if let`, `rev`, `step_by`, destructuring.
+// Rust of the host part: associated constants, traits with constants, methods, enumerations in `match`, `if let`,
+// `rev`, `step_by`, destructuring.
 use furiosa_opt_std::prelude::*;
 axes![S = 256, N = 4, V = 8];
 type D = DmTensor<i32, m![1], m![1 # 2], m![S], m![V]>;
@@ -66,7 +67,10 @@ fn plus(device: &mut Device, d: &D, n: i32) -> D {
 }
 // 18 + 7 + 7 = 32.
 #[device(chip = 1)]
-pub fn constants(device: &mut Device, v: &HbmTensor<i32, m![1], m![S, V]>) -> HbmTensor<i32, m![1], m![S, V]> {
+pub fn constants(
+    device: &mut Device,
+    v: &HbmTensor<i32, m![1], m![S, V]>,
+) -> HbmTensor<i32, m![1], m![S, V]> {
     let d: D = v.to_dm(&mut device.tdma);
     let r = plus(device, &d, Sizes::TWICE + <Sizes as Amount>::AMOUNT + Sizes.amount());
     r.to_hbm(&mut device.tdma)
@@ -79,7 +83,8 @@ pub fn matched(device: &mut Device, v: &HbmTensor<i32, m![1], m![S, V]>) -> HbmT
     let r = plus(device, &d, sums.iter().sum::<i32>());
     r.to_hbm(&mut device.tdma)
 }
-// Iterations 3, 1 of (0..4).rev().step_by(2): 3 * 10 + 1 = 31; then 0, 2 of step_by: 31 + 2 = 33; enumerate: 0 * 5 + 1 * 6 = 6: 39.
+// Iterations 3, 1 of (0..4).rev().step_by(2): 3 * 10 + 1 = 31; then 0, 2 of step_by: 31 + 2 = 33; enumerate:
+// 0 * 5 + 1 * 6 = 6: 39.
 #[device(chip = 1)]
 pub fn counted(device: &mut Device, v: &HbmTensor<i32, m![1], m![S, V]>) -> HbmTensor<i32, m![1], m![S, V]> {
     let d: D = v.to_dm(&mut device.tdma);
@@ -98,7 +103,11 @@ pub fn counted(device: &mut Device, v: &HbmTensor<i32, m![1], m![S, V]>) -> HbmT
 }
 // Tiles backwards: out[3 - n] = v[n], a loop whose index is a number.
 #[device(chip = 1)]
-pub fn backwards(device: &mut Device, v: &HbmTensor<i32, m![1], m![N, S, V]>, out: &mut HbmTensor<i32, m![1], m![N, S, V]>) {
+pub fn backwards(
+    device: &mut Device,
+    v: &HbmTensor<i32, m![1], m![N, S, V]>,
+    out: &mut HbmTensor<i32, m![1], m![N, S, V]>,
+) {
     for (n, to) in (0..4).zip((0..4).rev()) {
         let d: D = v.view().tile::<m![N], 1, m![1 # 4, S, V]>(n).to_dm(&mut device.tdma);
         d.view().to_hbm_view(&mut device.tdma, out.view_mut().tile::<m![N], 1, m![1 #{!} 4, S, V]>(to));

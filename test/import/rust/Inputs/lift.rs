@@ -3,7 +3,10 @@ use furiosa_opt_std::prelude::*;
 axes![A = 128, Q = 4, L = 2, V = 8];
 // out[a, q, v] = v[a, q, v]: the copies hold Q / 2, and time goes over Q % 2.
 #[device(chip = 1)]
-pub fn by_slice(device: &mut Device, x: &HbmTensor<i32, m![1], m![A, Q, V]>) -> HbmTensor<i32, m![1], m![A, Q, V]> {
+pub fn by_slice(
+    device: &mut Device,
+    x: &HbmTensor<i32, m![1], m![A, Q, V]>,
+) -> HbmTensor<i32, m![1], m![A, Q, V]> {
     let copies: DmTensor<i32, m![1], m![1 # 2], m![A, 2], m![Q, V]> = x.to_dm(&mut device.tdma);
     let spread: DmTensor<i32, m![1], m![1 # 2], m![A, Q / 2], m![Q % 2, V]> = device
         .main
@@ -17,7 +20,10 @@ pub fn by_slice(device: &mut Device, x: &HbmTensor<i32, m![1], m![A, Q, V]>) -> 
 }
 // out[l, a, v] = 3 x[a, l, v] as i32.
 #[device(chip = 1)]
-pub fn by_cluster(device: &mut Device, x: &HbmTensor<i8, m![1], m![A, L, V]>) -> HbmTensor<i32, m![1], m![L, A, V]> {
+pub fn by_cluster(
+    device: &mut Device,
+    x: &HbmTensor<i8, m![1], m![A, L, V]>,
+) -> HbmTensor<i32, m![1], m![L, A, V]> {
     let copies: DmTensor<i8, m![1], m![2], m![A, 1 # 2], m![L, V]> = x.to_dm(&mut device.tdma);
     let spread: DmTensor<i32, m![1], m![L], m![A, 1 # 2], m![V]> = device
         .main
@@ -36,7 +42,10 @@ pub fn by_cluster(device: &mut Device, x: &HbmTensor<i8, m![1], m![A, L, V]>) ->
 }
 // All three dimensions, in one read.
 #[device(chip = 4)]
-pub fn by_all(device: &mut Device, x: &HbmTensor<i32, m![4], m![A, Q, L, V]>) -> HbmTensor<i32, m![Q], m![L, A, V]> {
+pub fn by_all(
+    device: &mut Device,
+    x: &HbmTensor<i32, m![4], m![A, Q, L, V]>,
+) -> HbmTensor<i32, m![Q], m![L, A, V]> {
     let copies: DmTensor<i32, m![4], m![2], m![A, 2], m![Q, L, V]> = x.to_dm(&mut device.tdma);
     let spread: DmTensor<i32, m![Q], m![L], m![A, V / 4], m![V % 4]> = device
         .main

@@ -19,7 +19,10 @@ pub fn stacked(device: &mut Device, model: &All<'_, 2>, out: &mut HbmTensor<i32,
 }
 // The second of two tensors.
 #[device(chip = 1)]
-pub fn second(device: &mut Device, both: [&HbmTensor<i32, m![1], m![S, V]>; 2]) -> HbmTensor<i32, m![1], m![S, V]> {
+pub fn second(
+    device: &mut Device,
+    both: [&HbmTensor<i32, m![1], m![S, V]>; 2],
+) -> HbmTensor<i32, m![1], m![S, V]> {
     let d: DmTensor<i32, m![1], m![1 # 2], m![S], m![V]> = both[1].to_dm(&mut device.tdma);
     d.to_hbm(&mut device.tdma)
 }

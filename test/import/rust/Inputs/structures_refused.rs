@@ -11,12 +11,18 @@ pub fn with_text(device: &mut Device, all: &[Named<'_>; 2]) -> HbmTensor<i32, m!
     d.to_hbm(&mut device.tdma)
 }
 #[device(chip = 1)]
-pub fn past(device: &mut Device, both: [&HbmTensor<i32, m![1], m![S, V]>; 2]) -> HbmTensor<i32, m![1], m![S, V]> {
+pub fn past(
+    device: &mut Device,
+    both: [&HbmTensor<i32, m![1], m![S, V]>; 2],
+) -> HbmTensor<i32, m![1], m![S, V]> {
     let d: DmTensor<i32, m![1], m![1 # 2], m![S], m![V]> = both[2].to_dm(&mut device.tdma);
     d.to_hbm(&mut device.tdma)
 }
 #[device(chip = 1)]
-pub fn endless(device: &mut Device, all: &[&HbmTensor<i32, m![1], m![S, V]>]) -> HbmTensor<i32, m![1], m![S, V]> {
+pub fn endless(
+    device: &mut Device,
+    all: &[&HbmTensor<i32, m![1], m![S, V]>],
+) -> HbmTensor<i32, m![1], m![S, V]> {
     let d: DmTensor<i32, m![1], m![1 # 2], m![S], m![V]> = all[0].to_dm(&mut device.tdma);
     d.to_hbm(&mut device.tdma)
 }

@@ -17,8 +17,8 @@ const MAX_HEADER: u64 = 1 << 16;
 /// Deepest nesting of brackets: a record inside the list inside the dictionary, and its shape.
 const MAX_NESTING: usize = 4;
 
-/// Opens a NumPy file and checks its header against its length. Elements that NumPy has no type for are read as those of
-/// `wanted`, the format of an argument: bf16 as uint16 or by ml_dtypes, and floats of 8 bits as bytes.
+/// Opens a NumPy file and checks its header against its length. Elements that NumPy has no type for are read as those
+/// of `wanted`, the format of an argument: bf16 as uint16 or by ml_dtypes, and floats of 8 bits as bytes.
 pub(super) fn open(path: &Path, wanted: Option<DType>) -> Result<Stored, DataError> {
     let mut source = Opened::open(path)?;
     let head = read_head(&mut source)?;

@@ -20,7 +20,8 @@ pub(crate) struct Loaded {
     pub(crate) module: Module,
 }
 
-/// Reads the files that the flags name, and gives the entry's name in the text if the flags name it as Rust does. Nothing is read if an output is another file of the run.
+/// Reads the files that the flags name, and gives the entry's name in the text if the flags name it as Rust does.
+/// Nothing is read if an output is another file of the run.
 pub(crate) fn load(
     registry: &Registry,
     flags: &Flags,

@@ -1,6 +1,6 @@
 // A crate whose root `[lib]` names. A module is missing, an axis has no size, and a `use` leads nowhere.
 use furiosa_opt_std::prelude::*;
-pub mod absent;
+#[rustfmt::skip] pub mod absent;
 pub mod inner;
 pub mod lost;
 axes![V = 2048, Bad = inner::NONE];
