@@ -51,6 +51,9 @@ def kernel(tools, text, name, folder):
     given = []
     for number, (argument, dtype) in enumerate(re.findall(r"%(\w+): (?:inout )?!tm\.hbm<(\w+)", arguments)):
         given += ["--arg", f"{argument}=rand:{number + 1}"]
+    for argument, positions in re.findall(r"%(\w+): !tm\.scalar<\[([^\]]*)\]>", arguments):
+        count = int(positions) if positions.isdigit() else axes(text).get(positions, 1)
+        given += ["--arg", f"{argument}={count - 1}"]
     code, out, err = run([tools / "visa-opt", path, "--allocate", "-o", folder / f"{name}.planned.visa"])
     if code != 0:
         return "refused", first_error(err), "", ""
@@ -162,8 +165,8 @@ def with_indices(text, given, step, most, path):
     """The arguments with rows of a table, the last first, where there were random integers: no row twice while there are others."""
     sizes = axes(text)
     given = list(given)
-    for argument, element in re.findall(r"%(\w+): (?:inout )?!tm\.hbm<i32, \[1\], \[([^\]]*)\]>", text):
-        shape = [sizes[factor] for factor in element.split(", ") if not factor.isdigit()]
+    for argument, chip, element in re.findall(r"%(\w+): (?:inout )?!tm\.hbm<i32, \[([^\]]*)\], \[([^\]]*)\]>", text):
+        shape = [sizes[factor] for factor in [chip, *element.split(", ")] if not factor.isdigit()]
         count = math.prod(shape)
         rows = most // step + 1
         numbers = [(rows - 1 - row) % rows * step for row in range(count)]

@@ -3,6 +3,7 @@
 use crate::addresses::AuthorAddress;
 use crate::condition::Ranges;
 use crate::constant::{Computed, computed};
+use crate::device::Size;
 use crate::emit::Emitter;
 use crate::error::{Error, SourcePosition};
 use crate::expand::block_module;
@@ -179,6 +180,10 @@ pub(crate) struct State {
     pub(crate) ranges: Ranges,
     /// Numbers that the kernel is given, and their ranges, limited to those that tiles show.
     pub(crate) scalars: BTreeMap<String, Option<Positions>>,
+    /// Ranges of these numbers by comparisons, for those that no tile shows.
+    pub(crate) compared: BTreeMap<String, u64>,
+    /// The device of the kernel.
+    pub(crate) device: Option<Size>,
     /// The known facts of a function that launches kernels.
     pub(crate) host: Option<Host>,
     /// So many branches are around.

@@ -11,7 +11,7 @@ use visa_mapping::ops::chip_shuffle::ChipShuffle;
 
 impl<'a> Evaluator<'a> {
     /// Numbers that are given one for each chip or cluster, `what` they are in a message.
-    fn each(&self, frame: &Frame, call: &Call, what: &str) -> Eval<Vec<i64>> {
+    pub(crate) fn each(&self, frame: &Frame, call: &Call, what: &str) -> Eval<Vec<i64>> {
         let all = call.given().into_iter().find_map(|value| match value {
             Value::Array(all) => all.iter().map(|own| self.index_of(frame, call.span, own).ok()).collect(),
             _ => None,
@@ -78,7 +78,14 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The dimension of chips or clusters, for whose positions `given` numbers are given.
-    fn shared(&self, frame: &Frame, view: &View, call: &Call, dim: &str, given: usize) -> Eval<Expr> {
+    pub(crate) fn shared(
+        &self,
+        frame: &Frame,
+        view: &View,
+        call: &Call,
+        dim: &str,
+        given: usize,
+    ) -> Eval<Expr> {
         let map = self.dim(frame, call.span, &view.ty, dim)?;
         match map.size(self) == u64::try_from(given).ok() {
             true => Ok(self.mapping(&map)),
@@ -92,7 +99,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A new tensor, written part by part: each part has its position along `along`, and the operation that makes it.
-    fn parts(
+    pub(crate) fn parts(
         &mut self,
         frame: &mut Frame,
         ty: TensorType,

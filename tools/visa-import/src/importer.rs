@@ -9,7 +9,7 @@ use crate::instance::Instance;
 use crate::map::AxisId;
 use crate::place::deref;
 use crate::program::{FnId, Program};
-use crate::{emit, kernel, manifest, memory, stream};
+use crate::{emit, indexed, kernel, manifest, stream};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -335,7 +335,7 @@ fn declared(
     let mut own: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
     let texts: Vec<&String> =
         imported.kernels.iter().filter_map(|kernel| kernel.text.as_ref().ok()).collect();
-    let rows: Vec<String> = names.iter().map(|name| memory::rows_of(name)).collect();
+    let rows: Vec<String> = names.iter().map(|name| indexed::rows_of(name)).collect();
     let all = names.iter().zip(sizes).chain(rows.iter().zip(sizes)).chain(blocks);
     for (at, (name, &size)) in all.enumerate() {
         if texts.iter().any(|text| mentions(text, name)) {

@@ -32,15 +32,31 @@ impl Index {
     }
 }
 
+/// Returns true if an operator compares.
+fn is_comparison(op: &syn::BinOp) -> bool {
+    matches!(
+        op,
+        syn::BinOp::Eq(_)
+            | syn::BinOp::Ne(_)
+            | syn::BinOp::Lt(_)
+            | syn::BinOp::Le(_)
+            | syn::BinOp::Ge(_)
+            | syn::BinOp::Gt(_)
+    )
+}
+
 impl Evaluator<'_> {
     /// A binary operator of which one operand is an index.
     pub(crate) fn indices(
-        &self,
+        &mut self,
         frame: &Frame,
         span: Span,
         op: &syn::BinOp,
         (left, right): (&Index, &Index),
     ) -> Eval<Value> {
+        if is_comparison(op) {
+            self.compared_with(&left.sum, &right.sum);
+        }
         match left.operated(op, right, &self.state.ranges) {
             Some(Value::Index(index)) => self.checked(frame, span, index),
             Some(value) => Ok(value),

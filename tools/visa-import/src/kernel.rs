@@ -29,6 +29,8 @@ struct Arguments {
     inout: Vec<(PlaceId, i64)>,
     /// Those that are numbers.
     scalars: Vec<Scalar>,
+    /// Changed tensors in data memory, and the arguments in HBM that have their elements between launches.
+    staged: Vec<(View, View)>,
 }
 
 /// A function as text.
@@ -103,6 +105,7 @@ fn whole(
 ) -> Eval<(String, Vec<Option<SourcePosition>>)> {
     check_parameters(eval, frame, item)?;
     let size = size(eval, frame, item)?;
+    eval.state.device = eval.state.host.is_none().then_some(size);
     eval.state.out.begin(eval.ctx);
     let mut arguments = Arguments::default();
     for input in &item.sig.inputs {
@@ -128,6 +131,9 @@ fn whole(
     let place = frame.place(item.sig.span());
     let mut names = Vec::new();
     results(eval, frame, item.sig.output.span(), &deref(result), &mut names)?;
+    for (tensor, given) in &arguments.staged {
+        eval.written(frame, item.sig.span(), tensor, given)?;
+    }
     for (own, _) in &arguments.inout {
         names.push(eval.current(frame, item.sig.span(), *own)?);
     }
@@ -247,6 +253,9 @@ fn argument(
     match ty {
         Type::Context => Ok(Value::Context),
         Type::Tensor(tensor) => {
+            if tensor.memory == Memory::Dm && tensor.maps.iter().all(Option::is_some) {
+                return staged(eval, frame, all, (name, tensor, changed), span);
+            }
             let complete = tensor.memory == Memory::Hbm && tensor.maps.iter().all(Option::is_some);
             let Some(dtype) = tensor.dtype.filter(|_| complete) else {
                 return Err(
@@ -314,6 +323,52 @@ fn argument(
             Err(frame.error(span, format!("an argument of the type of `{name}` is not read")))
         }
     }
+}
+
+/// A tensor that stays in data memory between launches: a `tm.func` takes it in HBM, so it is loaded first, and stored
+/// last if it is changed.
+fn staged(
+    eval: &mut Evaluator<'_>,
+    frame: &Frame,
+    all: &mut Arguments,
+    (name, tensor, changed): (&str, &TensorType, bool),
+    span: proc_macro2::Span,
+) -> Eval<Value> {
+    let chip = tensor.dim("chip").cloned();
+    let element =
+        Map::List(["cluster", "slice", "element"].iter().flat_map(|dim| held(tensor.dim(dim))).collect());
+    let maps = vec![chip, Some(element)];
+    let in_hbm = TensorType { memory: Memory::Hbm, dtype: tensor.dtype, maps };
+    let given = argument(eval, frame, all, (name, &Type::Tensor(in_hbm), changed), span)?;
+    let Value::View(given) = given else {
+        return Err(frame.error(span, format!("an argument of the type of `{name}` is not read")));
+    };
+    let message = format!(
+        "`{name}` is in data memory between launches, but a kernel of visa takes tensors in HBM: it is loaded \
+         first{}, and the cost has these transfers",
+        if changed { " and stored last" } else { "" }
+    );
+    eval.state.remarks.push(Error::new(frame.place(span), message));
+    let source = eval.read(frame, span, &given)?;
+    let text = eval.loaded(frame, span, (&source, name), tensor)?;
+    let view = eval.cell(Some(text), tensor.clone(), Some(name.to_owned()));
+    if changed {
+        all.staged.push((view.clone(), given));
+    }
+    Ok(Value::View(view))
+}
+
+/// The parts of a dimension that hold something: its factors without padding and copies.
+fn held(dim: Option<&Map>) -> Vec<Map> {
+    let factors = dim.map(Map::factors).unwrap_or_default();
+    let own = |factor: &Map| match factor {
+        Map::Copies(_) => Vec::new(),
+        Map::Padding(of, ..) => held(Some(of)),
+        Map::Axis(_) | Map::Stride(..) | Map::Modulo(..) | Map::Resize(..) | Map::List(_) => {
+            vec![factor.clone()]
+        }
+    };
+    factors.into_iter().flat_map(own).collect()
 }
 
 /// The names of a kernel's results.

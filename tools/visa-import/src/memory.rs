@@ -3,22 +3,18 @@
 use crate::calls::merged;
 use crate::clauses::{Dims, TilePart};
 use crate::emit::{at, new, with};
+use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame};
-use crate::map::{Axes, AxisId, Map, Pad};
+use crate::map::{Map, Pad};
 use crate::method::{Call, readable};
 use crate::numbers::number;
 use crate::value::{Affine, Memory, PlaceId, Step, TensorType, Value, View};
 use proc_macro2::Span;
-use std::rc::Rc;
 use visa_algebra::{Expr, PadKind};
 use visa_engine::words::TensorMemory;
 use visa_ir::build::NewOp;
 use visa_ir::module::ValueId;
 use visa_mapping::ops::empty::{Empty, EmptyBuilder};
-use visa_mapping::ops::indexed::{
-    GatherToDm, GatherToDmBuilder, GatherToHbm, GatherToHbmBuilder, GatherToSpm, GatherToSpmBuilder,
-    ScatterOp,
-};
 use visa_mapping::ops::number::Sum;
 use visa_mapping::ops::transfer::{ToDm, ToDmBuilder, ToHbm, ToHbmBuilder, ToSpm, ToSpmBuilder};
 use visa_mapping::ops::view::{self, Relabel, Unpad};
@@ -26,28 +22,6 @@ use visa_mapping::tensor::numbers::Number;
 use visa_numerics::DType;
 use visa_stream::ops::fill::{FillTensor, FillTensorBuilder};
 use visa_stream::ops::fill_view::FillView;
-
-/// The axes of the input, one of which is called as rows of a table are.
-struct Rows<'a> {
-    axes: &'a dyn Axes,
-    id: AxisId,
-}
-
-impl Axes for Rows<'_> {
-    fn name(&self, id: AxisId) -> String {
-        let name = self.axes.name(id);
-        if id == self.id { rows_of(&name) } else { name }
-    }
-
-    fn size(&self, id: AxisId) -> u64 {
-        self.axes.size(id)
-    }
-}
-
-/// The name of the axis of a table's rows where the index has the axis itself.
-pub(crate) fn rows_of(name: &str) -> String {
-    format!("{name}_row")
-}
 
 /// A tile that is written: the dimension it is cut along, its positions, the first, and its elements if those are cut.
 type Part<'a> = (&'a Map, u64, Affine, Option<&'a Map>);
@@ -102,7 +76,13 @@ impl<'a> Evaluator<'a> {
             "memset" => self.memset(frame, &view, call),
             "dma_gather_scaled" | "dma_gather_unscaled" | "dma_gather" => self.gather(frame, &view, call),
             "dma_scatter" | "dma_scatter_unscaled" => self.scatter(frame, &view, call),
-            _ => Err(self.unknown(frame, call, "a tensor")),
+            _ => {
+                if let Some(value) = self.asymmetric_slice(frame, &view, call)? {
+                    return Ok(value);
+                }
+                let deferred = self.deferral(frame, &view, call)?;
+                deferred.ok_or_else(|| self.unknown(frame, call, "a tensor"))
+            }
         }
     }
 
@@ -144,7 +124,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The mappings of a tensor as clauses.
-    fn dims(&self, ty: &TensorType) -> Dims {
+    pub(crate) fn dims(&self, ty: &TensorType) -> Dims {
         let dim = |name: &str| ty.dim(name).map(|map| self.mapping(&readable(map)));
         Dims {
             // A tensor without this clause is on one chip.
@@ -158,7 +138,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The transfer of a tensor to a memory.
-    fn moved(
+    pub(crate) fn moved(
         &self,
         frame: &Frame,
         span: Span,
@@ -226,6 +206,25 @@ impl<'a> Evaluator<'a> {
             name = self.made(frame, span, None, new);
         }
         Ok(name)
+    }
+
+    /// The name under which a pipeline reads a view. Its addresses do not move with a number that the kernel is
+    /// given, so such a tile is copied first.
+    pub(crate) fn begun(&mut self, frame: &Frame, span: Span, view: &View) -> Eval<String> {
+        let name = self.read(frame, span, view)?;
+        let moves = view.steps.iter().any(|step| match step {
+            Step::Tile { first, .. } => first.terms.keys().any(|name| self.state.scalars.contains_key(name)),
+            Step::Pad(_) | Step::Unpad(_) | Step::Reshape(..) => false,
+        });
+        if !moves || view.ty.memory != Memory::Dm {
+            return Ok(name);
+        }
+        let message = "the addresses of a pipeline do not move with a number that the kernel is given: the tile is \
+                       copied first, and the cost has this transfer";
+        self.state.remarks.push(Error::new(frame.place(span), message));
+        let dims = Dims { chip: None, ..self.dims(&view.ty) };
+        let new = self.moved(frame, span, &name, (Memory::Dm, None), dims)?;
+        Ok(self.made(frame, span, None, new))
     }
 
     /// The size of a tile as a clause.
@@ -354,6 +353,7 @@ impl<'a> Evaluator<'a> {
                 frame.error(call.span, format!("`{}` does not say the tensor's new mappings", call.name))
             );
         }
+        self.check_two_dimensions(frame, call, &ty)?;
         if ty.maps != view.ty.maps {
             let mut changed = ty.clone();
             for (own, before) in changed.maps.iter_mut().zip(&view.ty.maps) {
@@ -365,7 +365,13 @@ impl<'a> Evaluator<'a> {
         Ok(Value::View(view))
     }
 
-    fn transfer(&mut self, frame: &mut Frame, view: &View, call: &Call, memory: Memory) -> Eval<Value> {
+    pub(crate) fn transfer(
+        &mut self,
+        frame: &mut Frame,
+        view: &View,
+        call: &Call,
+        memory: Memory,
+    ) -> Eval<Value> {
         let dims = memory.dims().len();
         let mut ty = TensorType { memory, dtype: view.ty.dtype, maps: vec![None; dims] };
         let given: Vec<Option<Map>> = (0..call.types.len()).map(|at| call.map(at)).collect();
@@ -386,6 +392,7 @@ impl<'a> Evaluator<'a> {
         for (dim, map) in memory.dims().iter().zip(&ty.maps) {
             self.wanted_map(frame, call, map.clone(), &format!("what `{dim}` holds"))?;
         }
+        self.dropped_axis(frame, call, &view.ty, &ty);
         let mut source = self.read(frame, call.span, view)?;
         if memory == Memory::Dm && self.reads_on(&view.ty, &ty) {
             let element = Expr::Literal(1).pad(2, PadKind::Top);
@@ -400,6 +407,70 @@ impl<'a> Evaluator<'a> {
         let new = self.moved(frame, call.span, &source, (memory, kept), dims)?;
         let name = self.made(frame, call.span, call.want.name.as_deref(), new);
         Ok(Value::View(self.stored(name, ty, call.want.name.clone(), at)))
+    }
+
+    /// A tensor of data memory, loaded from HBM.
+    pub(crate) fn loaded(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        (source, name): (&str, &str),
+        ty: &TensorType,
+    ) -> Eval<String> {
+        let new =
+            self.moved(frame, span, source, (Memory::Dm, None), Dims { chip: None, ..self.dims(ty) })?;
+        Ok(self.made(frame, span, Some(name), new))
+    }
+
+    /// Notes an axis of a source that the destination of a transfer lacks.
+    fn dropped_axis(&mut self, frame: &Frame, call: &Call, from: &TensorType, to: &TensorType) {
+        let mut kept = Vec::new();
+        to.maps.iter().flatten().for_each(|map| map.axes(&mut kept));
+        let factors = from.maps.iter().flatten().flat_map(Map::factors);
+        let dropped = factors.filter_map(|factor| {
+            let mut own = Vec::new();
+            factor.axes(&mut own);
+            let lost = own.into_iter().find(|id| !kept.contains(id))?;
+            Some((lost, factor.live(self).filter(|&live| live > 1)?))
+        });
+        let Some((id, live)) = dropped.into_iter().next() else { return };
+        let name = &self.axis_names[id.0];
+        let message = format!(
+            "`{}` leaves out axis `{name}`: the source has {live} positions of it, and the destination none",
+            call.name
+        );
+        let fix = format!("add `{name}` to a mapping of the destination, or take a tile of the source");
+        self.state.remarks.push(Error::new(frame.place(call.span), message).fix(fix));
+    }
+
+    /// Refuses a relabelling that has all of an axis in two dimensions.
+    fn check_two_dimensions(&self, frame: &Frame, call: &Call, ty: &TensorType) -> Eval<()> {
+        let dims: Vec<(&str, &Map)> = ty
+            .memory
+            .dims()
+            .iter()
+            .zip(&ty.maps)
+            .filter_map(|(dim, map)| Some((*dim, map.as_ref()?)))
+            .collect();
+        for (at, (dim, map)) in dims.iter().enumerate() {
+            for factor in map.factors() {
+                let Map::Axis(id) = factor else { continue };
+                let has = |map: &Map| {
+                    let mut axes = Vec::new();
+                    map.axes(&mut axes);
+                    axes.contains(id)
+                };
+                let others = dims.iter().enumerate().filter(|(other, _)| *other != at);
+                if let Some((_, (other, _))) = others.into_iter().find(|(_, (_, map))| has(map)) {
+                    let name = &self.axis_names[id.0];
+                    let message = format!("`{}` puts axis `{name}` on `{dim}` and on `{other}`", call.name);
+                    let fix =
+                        format!("give one of them another axis: a tensor holds each index of `{name}` once");
+                    return Err(Error::new(frame.place(call.span), message).fix(fix).into());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if a transfer reads on past one number in HBM: data memory is written 8 bytes at a time, and the
@@ -426,7 +497,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A tensor moves to a tile of another one, or to all of it.
-    fn written(&mut self, frame: &mut Frame, span: Span, from: &View, to: &View) -> Eval<()> {
+    pub(crate) fn written(&mut self, frame: &mut Frame, span: Span, from: &View, to: &View) -> Eval<()> {
         let source = self.read(frame, span, from)?;
         let to = &self.aliased(to);
         let stays = self.state.cells[to.place.0].stays;
@@ -567,112 +638,5 @@ impl<'a> Evaluator<'a> {
         let new = with(new, cluster, FillTensorBuilder::cluster);
         let new = with(new, slice, FillTensorBuilder::slice);
         with(new, element, FillTensorBuilder::element).into()
-    }
-
-    fn gather(&mut self, frame: &mut Frame, table: &View, call: &Call) -> Eval<Value> {
-        let [Value::View(index), ..] = &*call.given() else {
-            return Err(frame.error(call.span, "a gather takes an index"));
-        };
-        let Some(ty) = call.want.tensor().cloned() else {
-            return Err(frame.error(call.span, "the type of what is gathered is not known"));
-        };
-        let mut table_name = self.read(frame, call.span, table)?;
-        let along = match self.key(frame, call, table, index, &ty) {
-            Ok(along) => along,
-            Err(stop) => {
-                let (row, new) = self.under_rows(table, index, &table_name).ok_or(stop)?;
-                table_name = self.made(frame, call.span, None, new);
-                row
-            }
-        };
-        let index_name = self.index_of_rows(frame, call, index)?;
-        let address = self.address(frame, call)?;
-        let (ctx, at) = (self.ctx, self.kept(frame, call.span, address));
-        let operands = [self.value(&table_name), self.value(&index_name)];
-        let Dims { cluster, slice, pe, element, .. } = self.dims(&ty);
-        let along = Rc::new(along);
-        let new: NewOp<'a> = match ty.memory {
-            Memory::Hbm => {
-                let new = at!(new!(ctx, GatherToHbm, operands).along(along), at);
-                with(new, element, GatherToHbmBuilder::element).into()
-            }
-            Memory::Dm => {
-                let new = at!(new!(ctx, GatherToDm, operands).along(along), at);
-                let new = with(new, cluster, GatherToDmBuilder::cluster);
-                let new = with(new, slice, GatherToDmBuilder::slice);
-                with(new, element, GatherToDmBuilder::element).into()
-            }
-            Memory::Spm => {
-                let new = at!(new!(ctx, GatherToSpm, operands).along(along), at);
-                let new = with(new, cluster, GatherToSpmBuilder::cluster);
-                let new = with(new, pe, GatherToSpmBuilder::pe);
-                with(new, element, GatherToSpmBuilder::element).into()
-            }
-            Memory::Trf | Memory::Vrf => {
-                return Err(frame.error(call.span, "a gather does not write a register file"));
-            }
-        };
-        let name = self.made(frame, call.span, call.want.name.as_deref(), new);
-        let ty = TensorType { dtype: table.ty.dtype, ..ty };
-        Ok(Value::View(self.stored(name, ty, call.want.name.clone(), address)))
-    }
-
-    /// An index where a gather reads it: an index in data memory goes to scratchpad memory.
-    fn index_of_rows(&mut self, frame: &Frame, call: &Call, index: &View) -> Eval<String> {
-        let name = self.read(frame, call.span, index)?;
-        if index.ty.memory != Memory::Dm {
-            return Ok(name);
-        }
-        let dim = |name: &str| self.dim(frame, call.span, &index.ty, name);
-        let element = Map::List(vec![dim("slice")?, dim("element")?]);
-        let cluster = self.mapping(&readable(&dim("cluster")?));
-        let pe = Expr::Literal(1).pad(4, PadKind::Top);
-        let new = new!(self.ctx, ToSpm, [self.value(&name)]).at_auto().cluster(cluster).pe(pe);
-        Ok(self.made(frame, call.span, None, new.element(self.mapping(&element))))
-    }
-
-    /// The axis of a table that an index chooses rows along: one that neither the index nor the chosen tensor has.
-    fn key(&self, frame: &Frame, call: &Call, table: &View, index: &View, chosen: &TensorType) -> Eval<Expr> {
-        let axes = |maps: &[Option<Map>]| {
-            let mut found = Vec::new();
-            maps.iter().flatten().for_each(|map| map.axes(&mut found));
-            found
-        };
-        let (own, index, chosen) = (axes(&table.ty.maps), axes(&index.ty.maps), axes(&chosen.maps));
-        let key = own.iter().find(|id| !index.contains(id) && !chosen.contains(id));
-        match key {
-            Some(id) => Ok(self.mapping(&Map::Axis(*id))),
-            None => Err(frame.error(call.span, "no axis of the table is left out in what is chosen")),
-        }
-    }
-
-    /// A table whose rows are chosen along an axis that the index has too, as block tables have: its rows get a
-    /// separate axis. The axis, and the table under it.
-    fn under_rows(&self, table: &View, index: &View, name: &str) -> Option<(Expr, NewOp<'a>)> {
-        let mut known = Vec::new();
-        index.ty.maps.iter().flatten().for_each(|map| map.axes(&mut known));
-        let element = table.ty.element()?;
-        let mut own = Vec::new();
-        element.axes(&mut own);
-        let id = own.into_iter().find(|id| known.contains(id))?;
-        let rows = Rows { axes: self, id };
-        let new = new!(self.ctx, Relabel, [self.value(name)]).element(Some(element.expr(&rows)));
-        Some((Map::Axis(id).expr(&rows), new.into()))
-    }
-
-    fn scatter(&mut self, frame: &mut Frame, rows: &View, call: &Call) -> Eval<Value> {
-        let [Value::View(index), Value::View(table)] = &*call.given() else {
-            return Err(frame.error(call.span, "a scatter takes an index and a table"));
-        };
-        let along = self.key(frame, call, table, index, &rows.ty)?;
-        let names = [rows, index].map(|view| self.read(frame, call.span, view));
-        let [rows, index] = names;
-        let table = &self.aliased(table);
-        let tensor = self.current(frame, call.span, table.place)?;
-        let operands = self.values(&[rows?, index?, tensor]);
-        let [rows, index, tensor] = operands[..] else { return Ok(Value::Nothing) };
-        let new = new!(self.ctx, ScatterOp, [rows, index, tensor]).along(along.into());
-        self.changed(frame, call.span, table.place, new);
-        Ok(Value::Nothing)
     }
 }

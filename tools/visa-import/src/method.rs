@@ -93,6 +93,9 @@ impl<'a> Evaluator<'a> {
             Value::View(view) => self.tensor_method(frame, view, &own),
             Value::Stream(stream) => self.stream_method(frame, *stream, &own),
             Value::Unit(_) => self.begin(frame, &of, &own),
+            Value::Deferred(deferred) => self.deferred_method(frame, *deferred, &own),
+            // A number that is read from HBM is a scalar already.
+            number @ (Value::Index(_) | Value::Condition(_)) if own.name == "to_spm" => Ok(number),
             Value::Variant(variant) if matches!(own.name.as_str(), "imm" | "rf") => {
                 let mut variant = *variant;
                 variant.args.extend(own.args);

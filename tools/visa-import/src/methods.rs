@@ -104,7 +104,8 @@ impl Evaluator<'_> {
             | Value::Context
             | Value::Unit(_)
             | Value::View(_)
-            | Value::Stream(_) => None,
+            | Value::Stream(_)
+            | Value::Deferred(_) => None,
         };
         found.ok_or_else(|| {
             frame.error(call.span, format!("`{}` of {kind} is not read in a kernel", call.name))
@@ -148,7 +149,8 @@ impl Evaluator<'_> {
             | Value::Context
             | Value::Unit(_)
             | Value::View(_)
-            | Value::Stream(_) => Vec::new(),
+            | Value::Stream(_)
+            | Value::Deferred(_) => Vec::new(),
         };
         for part in parts {
             *part = self.cloned(frame, span, part.clone())?;

@@ -1,6 +1,6 @@
 //! Numbers that a kernel is given: each is a position, and the tiles that begin there show the number of positions.
 
-use crate::condition::range;
+use crate::condition::{Condition, range};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, State, Stop};
 use crate::integer::IntTy;
@@ -35,6 +35,9 @@ impl Evaluator<'_> {
         (name, format): (&str, &str),
         span: Span,
     ) -> Eval<(Scalar, Value)> {
+        if format == "bool" {
+            return Ok(self.flag(name, span));
+        }
         let Some(ty) = IntTy::named(format).filter(|ty| !matches!(ty, IntTy::I128 | IntTy::U128)) else {
             let message = format!(
                 "`{name}` is a number of type `{format}`, expected an integer: a number that a \
@@ -49,6 +52,36 @@ impl Evaluator<'_> {
         self.state.scalars.insert(text.clone(), None);
         let value = Value::Index(Index { sum: Affine::index(&text), ty });
         Ok((Scalar { name: text, span }, value))
+    }
+
+    /// An argument that is a truth value: 1 is true, 0 is false.
+    fn flag(&mut self, name: &str, span: Span) -> (Scalar, Value) {
+        let text = self.state.out.name(Some(name));
+        self.state.out.argument(&text, open::unknown(self.ctx));
+        self.state.ranges.insert(text.clone(), (0, 1));
+        self.state.scalars.insert(text.clone(), Some(Positions { count: 2, dimension: Expr::Literal(2) }));
+        let (own, one) = (Affine::index(&text), Affine::of(1));
+        let eq = syn::BinOp::Eq(Default::default());
+        let truth = Condition::compare(&eq, &own, &one, &self.state.ranges);
+        let truth = truth.map_or(Value::Bool(false), Condition::value);
+        (Scalar { name: text, span }, truth)
+    }
+
+    /// Takes from a comparison the range of a number that no tile shows: one more than the greatest number that it
+    /// distinguishes.
+    pub(crate) fn compared_with(&mut self, left: &Affine, right: &Affine) {
+        let Some(of) = left.add(right, -1) else { return };
+        let mut own = of.terms.iter().filter(|(name, _)| self.state.scalars.contains_key(*name));
+        let (Some((name, &factor @ (1 | -1))), None) = (own.next(), own.next()) else { return };
+        let mut rest = of.clone();
+        rest.terms.remove(name);
+        let Some((least, greatest)) = range(&rest, &self.state.ranges) else { return };
+        let most = if factor == 1 { least.checked_neg() } else { Some(greatest) };
+        let Some(count) = most.and_then(|most| u64::try_from(most.checked_add(2)?.max(1)).ok()) else {
+            return;
+        };
+        let known = self.state.compared.entry(name.clone()).or_default();
+        *known = (*known).max(count);
     }
 
     /// Takes from a tile the range of the number that it begins at. Under a condition it may be more elsewhere.
@@ -86,13 +119,15 @@ impl State {
     /// Gives the numbers among the arguments their types.
     pub(crate) fn declare(&mut self, ctx: &Context, frame: &Frame, scalars: &[Scalar]) -> Eval<()> {
         for Scalar { name, span } in scalars {
-            let Some(Some(found)) = self.scalars.get(name) else {
+            let compared = self.compared.get(name).filter(|&&count| count <= MAX_POSITION as u64);
+            let compared = compared.map(|&count| Positions { count, dimension: Expr::Literal(count) });
+            let Some(found) = self.scalars.get(name).cloned().flatten().or(compared) else {
                 let message = format!(
-                    "`{}` is a number that is known when the kernel starts, and no tile says how many it may be",
+                    "`{}` is a number that is known when the kernel starts, and no tile or comparison shows its range",
                     name.trim_start_matches('%')
                 );
-                let fix = "let a tile begin there, outside of conditions, as in `x.view().tile::<m![S], 1, _>(n)`, or \
-                           make it a constant";
+                let fix = "let a tile begin there, outside of conditions, as in `x.view().tile::<m![S], 1, _>(n)`, \
+                           compare it with a number, or make it a constant";
                 return Err(Stop::Error(Error::new(frame.place(*span), message).fix(fix)));
             };
             let ty = make_type(ctx, &SCALAR, scalar::Scalar { of: found.dimension.clone() });

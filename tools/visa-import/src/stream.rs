@@ -64,7 +64,7 @@ impl<'a> Evaluator<'a> {
         };
         let ty = first.ty.clone();
         let names: Vec<String> =
-            views.iter().map(|view| self.read(frame, call.span, view)).collect::<Eval<_>>()?;
+            views.iter().map(|view| self.begun(frame, call.span, view)).collect::<Eval<_>>()?;
         let tensors = self.values(&names);
         let new: NewOp<'a> = match (call.name.as_str(), &*tensors) {
             ("begin", &[tensor]) => new!(self.ctx, Begin, [tensor]).context(context).into(),

@@ -70,6 +70,8 @@ impl Evaluator<'_> {
             "TrfTensor" => Memory::Trf,
             "VrfTensor" => Memory::Vrf,
             "Context" | "Device" => return Ok(Type::Context),
+            // A number that a kernel reads from HBM is a scalar, as one that it is given.
+            "HbmScalar" => return self.scalar_type(frame, path.span(), arguments),
             name if DType::parse(name).is_some() || HOST_NUMBERS.contains(&name) => {
                 return Ok(Type::Number(name.into()));
             }
@@ -105,6 +107,26 @@ impl Evaluator<'_> {
         }
         let fields = variant.fields.iter().map(|(name, ty)| (name.clone(), (inside.clone(), ty.clone())));
         Ok(Some((of, fields.collect())))
+    }
+
+    /// The number of an `HbmScalar`.
+    fn scalar_type(
+        &mut self,
+        frame: &mut Frame,
+        span: proc_macro2::Span,
+        arguments: &syn::PathArguments,
+    ) -> Eval<Type> {
+        let number = match arguments {
+            syn::PathArguments::AngleBracketed(list) => match list.args.first() {
+                Some(syn::GenericArgument::Type(ty)) => self.ty(frame, ty)?,
+                Some(_) | None => Type::Open,
+            },
+            syn::PathArguments::None | syn::PathArguments::Parenthesized(_) => Type::Open,
+        };
+        match number {
+            Type::Number(_) => Ok(number),
+            _ => Err(frame.error(span, "`HbmScalar` of a type that is no number")),
+        }
     }
 
     /// The types of the fields of a structure of the input, by their names; `None` of an enumeration.
@@ -145,7 +167,35 @@ impl Evaluator<'_> {
             Some(_) | None => None,
         };
         let maps = memory.dims().iter().map(|_| map(types.next())).collect();
-        Ok(TensorType { memory, dtype, maps })
+        let ty = TensorType { memory, dtype, maps };
+        self.check_device(frame, arguments.span(), &ty)?;
+        Ok(ty)
+    }
+
+    /// Refuses clusters and slices that the kernel's device does not have.
+    fn check_device(&self, frame: &Frame, span: proc_macro2::Span, ty: &TensorType) -> Eval<()> {
+        let Some(device) = self.state.device else { return Ok(()) };
+        let refuse =
+            |message: String, fix: String| Err(Stop::Error(Error::new(frame.place(span), message).fix(fix)));
+        let pes = device.pes.unwrap_or(8);
+        let size = |dim: &str| ty.dim(dim).and_then(|map| Some((map, map.size(self)?)));
+        if let (8, Some((cluster, 1))) = (pes, size("cluster")) {
+            let message = format!("clusters {}: a device of 8 PEs has two", self.text(cluster));
+            let fix =
+                format!("write `#[device(chip = {}, pe = 4)]` for one cluster, or `m![1 # 2]`", device.chips);
+            return refuse(message, fix);
+        }
+        let slices = 64 * u64::try_from(pes.clamp(1, 4)).unwrap_or(4);
+        match size("slice") {
+            Some((slice, count)) if count < slices => {
+                let text = self.text(slice);
+                let inner = text.trim_start_matches('[').trim_end_matches(']');
+                let padded = if slice.factors().len() == 1 { inner } else { &text };
+                let message = format!("slices {text} are {count}, and a cluster of this device has {slices}");
+                refuse(message, format!("write `m![{padded} # {slices}]`"))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn alias(

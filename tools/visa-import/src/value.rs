@@ -1,6 +1,7 @@
 //! Values of the input's expressions while it is read.
 
 use crate::condition::Condition;
+use crate::deferred::Deferred;
 use crate::error::SourcePosition;
 use crate::integer::{Int, IntTy};
 use crate::iterate::Iter;
@@ -348,6 +349,8 @@ pub(crate) enum Value {
     Unit(Unit),
     View(View),
     Stream(Box<Stream>),
+    /// A transfer whose destination is not named yet.
+    Deferred(Box<Deferred>),
     Closure(Rc<Closure>),
 }
 
@@ -395,6 +398,7 @@ impl Value {
             | Self::Unit(_)
             | Self::View(_)
             | Self::Stream(_)
+            | Self::Deferred(_)
             | Self::Closure(_) => false,
         }
     }
@@ -423,6 +427,7 @@ impl Value {
             Self::Unit(Unit::Dma) => "a DMA context",
             Self::View(_) => "a tensor",
             Self::Stream(_) => "a stream",
+            Self::Deferred(own) => own.kind(),
             Self::Closure(_) => "a closure",
         })
     }

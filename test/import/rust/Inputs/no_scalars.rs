@@ -1,4 +1,4 @@
-//! Numbers that a kernel cannot be given.
+//! Numbers that a kernel cannot be given, but for `truth` and `only_under_a_condition`.
 use furiosa_opt_std::prelude::*;
 
 axes![S = 16, D = 64];
