@@ -15,6 +15,7 @@ pub mod commands;
 pub mod compute;
 pub mod contractions;
 pub mod enumeration;
+pub mod exports;
 pub mod files;
 pub mod host_rust;
 pub mod imports;

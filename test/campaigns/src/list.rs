@@ -3,7 +3,7 @@
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT, Step};
 use crate::settings::Settings;
 use crate::{
-    addresses, bounds, chips, choices, compute, contractions, enumeration, host_rust, imports, loops,
+    addresses, bounds, chips, choices, compute, contractions, enumeration, exports, host_rust, imports, loops,
     mutants, open_clauses, orders, overlaps, pipelines, plans, raised, ranks, rows, schedules, sweep,
     transfers, transposes,
 };
@@ -209,6 +209,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "host-files",
         "functions of test/import/host, evaluated by the importer: the numbers of rustc's programs, or a refusal",
         host_rust::written,
+    ),
+    drawn(
+        "exports",
+        "random kernels, exported as the vendor's Rust and imported: equal, in the same cycles, or refused",
+        10_000,
+        exports::run,
     ),
     drawn(
         "imports",

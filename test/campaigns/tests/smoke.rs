@@ -276,3 +276,8 @@ const DISTRIBUTIONS: &[&str] = &[
     "v3-placements",
     "x1-axis-permutation",
 ];
+
+#[test]
+fn exports() {
+    cases("exports", 60);
+}

@@ -135,7 +135,8 @@ impl<'f, 'a> Body<'f, 'a> {
             Ownership::Owned | Ownership::Changed => Ok(variable.name.clone()),
             Ownership::Shared => {
                 let name = &variable.name;
-                let message = format!("it writes into argument `{name}`, which the language passes by reference");
+                let message =
+                    format!("it writes into argument `{name}`, which the language passes by reference");
                 Err(refuse(op, message).fix(Some(format!("mark `%{name}` as `inout`, and return it"))))
             }
         }

@@ -95,7 +95,13 @@ fn exported(source: &Source, options: &Options) -> Result<(Exported, Vec<Diagnos
 }
 
 /// Reports refusals and notes, and writes the file.
-fn finish(io: &mut Io, source: &Source, args: &RustArgs, exported: &Exported, findings: &[Diagnostic]) -> i32 {
+fn finish(
+    io: &mut Io,
+    source: &Source,
+    args: &RustArgs,
+    exported: &Exported,
+    findings: &[Diagnostic],
+) -> i32 {
     Renderer::Text.emit(io, Some(source), findings);
     let refused: Vec<Diagnostic> = exported.refused().cloned().collect();
     Renderer::Text.emit(io, Some(source), &refused);
@@ -110,8 +116,7 @@ fn finish(io: &mut Io, source: &Source, args: &RustArgs, exported: &Exported, fi
     }
     if let Err(why) = io.write(args.output.as_deref().unwrap_or("-"), exported.text.as_bytes()) {
         let output = args.output.as_deref().unwrap_or_default();
-        let finding =
-            Diagnostic::error("export", Span::default(), format!("cannot write `{output}`: {why}"));
+        let finding = Diagnostic::error("export", Span::default(), format!("cannot write `{output}`: {why}"));
         Renderer::Text.emit(io, None, &[finding]);
         code = 1;
     }

@@ -13,7 +13,8 @@ impl Body<'_, '_> {
     /// `tm.for`.
     pub(crate) fn for_loop(&mut self, op: OpRef<'_>) -> Export<()> {
         let looped = For::of(op)?;
-        let count = looped.over()?.size(self.file.mappings.axes).map_err(|error| refuse(op, error.message))?;
+        let count =
+            looped.over()?.size(self.file.mappings.axes).map_err(|error| refuse(op, error.message))?;
         let &[body] = op.regions() else { return Err(refuse(op, "it has no body")) };
         let index = op.module.args(body).first().copied();
         let index = index.ok_or_else(|| refuse(op, "its body has no index"))?;

@@ -30,8 +30,10 @@ const CALL: &Refusal = &Refusal {
     reason: "a kernel of the language calls no other kernel",
     fix: Some("put the bodies in place of the calls: `visa-opt --inline`"),
 };
-const BEGIN_LAUNCH: &Refusal =
-    &Refusal { reason: "it is a launch whose kernel was put in its place", fix: Some("export the host program with `tm.launch`") };
+const BEGIN_LAUNCH: &Refusal = &Refusal {
+    reason: "it is a launch whose kernel was put in its place",
+    fix: Some("export the host program with `tm.launch`"),
+};
 const HOST: &Refusal = &Refusal {
     reason: "a kernel of the language has no tensors in host memory",
     fix: Some("give the kernel tensors in HBM, as `!tm.hbm`"),
@@ -40,14 +42,8 @@ const GATHER: &Refusal = &Refusal {
     reason: "the language gathers rows into data memory alone",
     fix: Some("use `tm.gather_to_dm`, and move the rows from there"),
 };
-const OFFSETS: &Refusal = &Refusal {
-    reason: "its elements keep their indices, which begin at an offset, and the language's mappings begin at 0",
-    fix: Some("use `tm.tile`, whose indices are counted from the tile's first"),
-};
-const WINDOWS: &Refusal = &Refusal {
-    reason: "it slides over an axis, and the language's mappings do not",
-    fix: None,
-};
+const WINDOWS: &Refusal =
+    &Refusal { reason: "it slides over an axis, and the language's mappings do not", fix: None };
 const TRANSPOSED: &Refusal = &Refusal {
     reason: "the language has no view in another order of elements",
     fix: Some("let the transfer or the fetch read in that order"),
@@ -56,10 +52,8 @@ const PACKED: &Refusal = &Refusal {
     reason: "the language's published versions declare filters and packed commits and do not run them",
     fix: None,
 };
-const LOG: &Refusal = &Refusal {
-    reason: "the language's published versions do not keep execution ids",
-    fix: None,
-};
+const LOG: &Refusal =
+    &Refusal { reason: "the language's published versions do not keep execution ids", fix: None };
 const GENERATE: &Refusal = &Refusal {
     reason: "the language fills tensors by `memset`, which is `stream.fill`",
     fix: Some("use `stream.fill`"),
@@ -127,7 +121,7 @@ pub(crate) static ROWS: &[(&OpDecl, Row)] = &[
     (&tm::transfer::TO_HOST, Row::Refused(HOST)),
     (&tm::indexed::GATHER_TO_HBM, Row::Refused(GATHER)),
     (&tm::indexed::GATHER_TO_SPM, Row::Refused(GATHER)),
-    (&tm::view::SLICE, Row::Refused(OFFSETS)),
+    (&tm::view::SLICE, Row::Exported(|body, op| body.slice(op))),
     (&tm::view::WINDOW, Row::Refused(WINDOWS)),
     (&tm::view::TRANSPOSE, Row::Refused(TRANSPOSED)),
     (&stream::begin::DECL, Row::Exported(|body, op| body.begin(op))),
@@ -198,17 +192,23 @@ impl Body<'_, '_> {
             Some(Row::Refused(Refusal { reason, fix })) => {
                 Err(refuse(op, reason).fix(fix.map(str::to_owned)))
             }
-            None => Err(refuse(op, "it is no operation of memory level: expected those of `tm` and `stream`")),
+            None => {
+                Err(refuse(op, "it is no operation of memory level: expected those of `tm` and `stream`"))
+            }
         }
     }
 }
 
 /// Refuses open clauses, except for addresses, which the language leaves open.
 fn closed(op: OpRef<'_>) -> Export<()> {
-    let Some(clause) = open::clauses(op).find(|clause| clause.opening != Opening::Address) else { return Ok(()) };
+    let Some(clause) = open::clauses(op).find(|clause| clause.opening != Opening::Address) else {
+        return Ok(());
+    };
     let pass = match clause.opening {
         Opening::Order => "select-transfers",
-        Opening::Configuration if op.is(&tm::transfer::TO_DM) || op.is(&tm::transfer::TO_SPM) => "plan-kernel",
+        Opening::Configuration if op.is(&tm::transfer::TO_DM) || op.is(&tm::transfer::TO_SPM) => {
+            "plan-kernel"
+        }
         Opening::Configuration | Opening::Never | Opening::Address => "select-configs",
     };
     let message = format!("clause `{}` is open", clause.name);

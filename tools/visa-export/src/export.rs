@@ -59,7 +59,10 @@ impl Exported {
     #[must_use]
     pub fn notes(&self) -> Notes {
         let mut all = Notes::default();
-        self.functions.iter().filter_map(|function| function.notes.as_ref().ok()).for_each(|own| all.add(own));
+        self.functions
+            .iter()
+            .filter_map(|function| function.notes.as_ref().ok())
+            .for_each(|own| all.add(own));
         all
     }
 }
@@ -84,7 +87,7 @@ pub fn rust(
     let mut values = Names::default();
     let named = functions.iter().filter_map(|func| {
         let name = func.name().ok()?;
-        Some((name.to_string(), values.new_name(&name)))
+        Some((name.to_string(), values.new_function(&name)))
     });
     let functions_named: BTreeMap<String, Ident> = named.collect();
     let spelling = options.version.unwrap_or(Version::DEFAULT).spelling();
@@ -128,12 +131,14 @@ fn whole(
     let axes = (!axes.is_empty()).then(|| quote!(axes![#(#axes),*];));
     let aliases = file.mappings.items(parts);
     let (first, second) = (parts.empty_line(), parts.empty_line());
+    let zeroth = (!comments.is_empty()).then(|| parts.empty_line());
     let third = (!aliases.is_empty()).then(|| parts.empty_line());
     parts.print(quote! {
-        #(#comments)*
         #![feature(register_tool)]
         #![register_tool(furiosa_opt)]
         #first
+        #(#comments)*
+        #zeroth
         use furiosa_opt_std::prelude::*;
         #second
         #axes
@@ -144,7 +149,11 @@ fn whole(
 }
 
 /// The functions to export: the entry with those that it launches, or all.
-fn chosen<'a>(ctx: &'a Context, module: &'a Module, entry: Option<&str>) -> Result<Vec<Func<'a>>, Diagnostic> {
+fn chosen<'a>(
+    ctx: &'a Context,
+    module: &'a Module,
+    entry: Option<&str>,
+) -> Result<Vec<Func<'a>>, Diagnostic> {
     let all: Vec<Func<'a>> =
         module.ops(module.body()).iter().filter_map(|&id| Func::cast(module.op(ctx, id))).collect();
     let name = |func: &Func<'a>| func.name().map(|name| name.to_string()).unwrap_or_default();
@@ -156,7 +165,8 @@ fn chosen<'a>(ctx: &'a Context, module: &'a Module, entry: Option<&str>) -> Resu
     let Some(entry) = entry else { return Ok(all) };
     let Some(first) = all.iter().find(|func| name(func) == entry) else {
         let names: Vec<String> = all.iter().map(name).collect();
-        let near = nearest(entry, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+        let near =
+            nearest(entry, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
         let fix = near.unwrap_or_else(|| format!("the kernels are `{}`", names.join("`, `")));
         let message = format!("there is no kernel `{entry}`");
         return Err(Diagnostic::error("export", Span::default(), message).fix(Some(fix)));
@@ -201,7 +211,9 @@ fn tensors<'a>(functions: &'a [Func<'a>]) -> impl Iterator<Item = std::rc::Rc<Te
 /// The mappings of the tensors at rest, by dimension.
 fn dims_used(functions: &[Func<'_>]) -> Vec<(Dim, Expr)> {
     let at_rest = tensors(functions).filter(|tensor| !tensor.kind.stream);
-    at_rest.flat_map(|tensor| tensor.kind.dims.iter().copied().zip(tensor.maps.clone()).collect::<Vec<_>>()).collect()
+    at_rest
+        .flat_map(|tensor| tensor.kind.dims.iter().copied().zip(tensor.maps.clone()).collect::<Vec<_>>())
+        .collect()
 }
 
 /// The axes of the functions, in the order of their declaration.
@@ -224,5 +236,8 @@ fn axes_used(
             }
         }
     }
-    axes.iter().filter(|(id, name, _)| used.contains(*name) && axes.skew(*id).is_none()).map(|(_, name, _)| name.to_owned()).collect()
+    axes.iter()
+        .filter(|(id, name, _)| used.contains(*name) && axes.skew(*id).is_none())
+        .map(|(_, name, _)| name.to_owned())
+        .collect()
 }

@@ -25,14 +25,8 @@ impl Body<'_, '_> {
         }
         let kernel = self.file.functions.get(&*callee).cloned();
         let kernel = kernel.ok_or_else(|| refuse(op, format!("kernel `@{callee}` is not in the file")))?;
-        let fails = self.file.spelling.launch_fails.then(|| quote!(.expect("the launch succeeds")));
-        let call = if self.file.spelling.launch_fails {
-            let arguments = &given[1..];
-            let last = (arguments.len() == 1).then(|| quote!(,));
-            quote!(launch(#kernel, (#(#arguments),* #last)).on(#device).await #fails)
-        } else {
-            quote!(launch(#kernel, (#(#given),*)).await)
-        };
+        let fails = self.file.spelling.launch_fails.then(|| quote!(.unwrap()));
+        let call = quote!(launch(#kernel, (#(#given),*)).await #fails);
         let own = signature(*func).1.len().saturating_sub(changed.len());
         self.launched(op, &op.results()[..own.min(op.results().len())], &call)
     }
@@ -64,7 +58,9 @@ impl Body<'_, '_> {
         for &result in results {
             if self.roots.place(result).is_some() {
                 let message = "a loop carries the result of a launch, and the language's launch creates it";
-                return Err(refuse(op, message).fix(Some("make it an `inout` argument of the kernel".to_owned())));
+                return Err(
+                    refuse(op, message).fix(Some("make it an `inout` argument of the kernel".to_owned()))
+                );
             }
             let is_written = self.roots.is_written(result);
             let name = self.declare(op, result, Ownership::Owned);

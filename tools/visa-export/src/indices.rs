@@ -31,7 +31,8 @@ impl Body<'_, '_> {
         let select = Select::of(op)?;
         let number = self.number(op, select.number()?.id)?;
         let condition = condition(op, &number, (select.from()?, select.below()?))?;
-        let [inside, outside] = [select.inside()?.id, select.outside()?.id].map(|value| self.number(op, value));
+        let [inside, outside] =
+            [select.inside()?.id, select.outside()?.id].map(|value| self.number(op, value));
         let (inside, outside) = (inside?.expression(op)?, outside?.expression(op)?);
         let result = select.result_index()?.id;
         let comments = self.comments_of(op);

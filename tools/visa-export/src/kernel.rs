@@ -68,7 +68,11 @@ fn at_memory_level(func: Func<'_>) -> Export<()> {
         }
         if func.value(value).of_type::<Tensor>().is_ok_and(|tensor| tensor.is(&HOST)) {
             let fix = "give the kernel tensors in HBM, as `!tm.hbm`";
-            return Err(refuse_with_fix(*func, "a kernel of the language has no tensors in host memory", fix));
+            return Err(refuse_with_fix(
+                *func,
+                "a kernel of the language has no tensors in host memory",
+                fix,
+            ));
         }
     }
     Ok(())
@@ -81,7 +85,12 @@ impl Body<'_, '_> {
         let changed = inout(func)?;
         let mut parameters = Vec::new();
         for (at, &argument) in arguments.iter().enumerate() {
-            parameters.push(if is_scalar(func.ctx, func.module.ty(argument)) {
+            let is_scalar = is_scalar(func.ctx, func.module.ty(argument));
+            if is_scalar && !self.file.spelling.takes_integers {
+                let message = "an argument is an integer, and this version passes tensors alone";
+                return Err(refuse_with_fix(*func, message, "export `--for 0.6`"));
+            }
+            parameters.push(if is_scalar {
                 let name = self.name_of(*func, argument);
                 self.numbers.insert(argument, Linear { terms: vec![(name.to_string(), 1)], plus: 0 });
                 quote!(#name: usize)
@@ -89,7 +98,10 @@ impl Body<'_, '_> {
                 let tensor = self.tensor(*func, argument)?;
                 if !tensor.is(&HBM) {
                     let kind = tensor.kind.def.name;
-                    return Err(refuse(*func, format!("an argument is a tensor `!{kind}`, expected `!tm.hbm`")));
+                    return Err(refuse(
+                        *func,
+                        format!("an argument is a tensor `!{kind}`, expected `!tm.hbm`"),
+                    ));
                 }
                 let ty = self.tensor_type(*func, &tensor)?;
                 if changed.contains(&at) {
@@ -128,7 +140,12 @@ impl Body<'_, '_> {
         })
     }
 
-    fn result(&mut self, op: OpRef<'_>, value: ValueId, values: &mut Vec<TokenStream>) -> Export<TokenStream> {
+    fn result(
+        &mut self,
+        op: OpRef<'_>,
+        value: ValueId,
+        values: &mut Vec<TokenStream>,
+    ) -> Export<TokenStream> {
         if self.views.contains_key(&value) {
             let fix = "return a tensor that a transfer creates, with `tm.to_hbm`";
             return Err(refuse_with_fix(op, "it returns a view, and a kernel returns whole tensors", fix));

@@ -49,6 +49,7 @@ fn float(number: f32) -> TokenStream {
     if number.is_infinite() {
         return if number > 0.0 { quote!(f32::INFINITY) } else { quote!(f32::NEG_INFINITY) };
     }
-    let literal = Literal::f32_suffixed(number.abs());
+    // `1.0f32`, and not `1f32`, which reads as an integer.
+    let literal: Literal = format!("{:?}f32", number.abs()).parse().expect("a finite number is a literal");
     if number.is_sign_negative() { quote!(-#literal) } else { quote!(#literal) }
 }

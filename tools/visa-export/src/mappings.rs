@@ -39,7 +39,7 @@ impl<'a> Mappings<'a> {
             }
         }
         for (key, _) in counts.into_iter().filter(|(_, count)| *count >= USES) {
-            let name = types.new_name(key.0);
+            let name = types.new_type(key.0);
             self.aliases.insert(key, name);
         }
     }
@@ -57,7 +57,12 @@ impl<'a> Mappings<'a> {
     ///
     /// # Errors
     /// The reason why it has no form in the language.
-    pub(crate) fn of_dim(&self, dim: Dim, map: &Expr, parts: &mut Placeholders) -> Result<TokenStream, String> {
+    pub(crate) fn of_dim(
+        &self,
+        dim: Dim,
+        map: &Expr,
+        parts: &mut Placeholders,
+    ) -> Result<TokenStream, String> {
         let text = self.text(map)?;
         let alias = alias_word(dim).and_then(|word| self.aliases.get(&(word, text.clone())));
         Ok(match alias {
@@ -83,7 +88,8 @@ impl<'a> Mappings<'a> {
     /// The reason why it has no form in the language.
     pub(crate) fn text(&self, map: &Expr) -> Result<String, String> {
         let map = map.expanded(self.axes).map_err(|error| error.message)?;
-        let terms: Vec<String> = map.terms().into_iter().map(|term| self.term(term)).collect::<Result<_, _>>()?;
+        let terms: Vec<String> =
+            map.terms().into_iter().map(|term| self.term(term)).collect::<Result<_, _>>()?;
         Ok(terms.join(", "))
     }
 
@@ -113,7 +119,9 @@ impl<'a> Mappings<'a> {
             Expr::Literal(count) => count.to_string(),
             Expr::Pair(_) | Expr::Outer(_) => format!("[{}]", self.text(term)?),
             Expr::Pad { side: Side::Low, .. } => {
-                return Err(format!("`{term}` has padding before it, and the language has padding after a term"));
+                return Err(format!(
+                    "`{term}` has padding before it, and the language has padding after a term"
+                ));
             }
             Expr::Pad { inner, size, kind, side: Side::High } => {
                 let fill = match kind {

@@ -7,6 +7,7 @@ use crate::views::{OneOf, Operand};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use visa_ir::module::{OpRef, ValueId};
+use visa_mapping::facts::address::THEN;
 use visa_mapping::ops::chip_shuffle::ChipShuffle;
 use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::indexed::{GatherToDm, ScatterOp};
@@ -17,7 +18,7 @@ use visa_mapping::{DM, Dim, HBM, SPM, Tensor, TensorKind};
 /// The kind of notes about addresses.
 pub(crate) const ADDRESS: &str = "address";
 /// The kind of notes about the engines of a transfer, and the order of its parts.
-const TRANSFER: &str = "stream of a transfer";
+const TRANSFER: &str = "transfer stream";
 
 impl Body<'_, '_> {
     /// `tm.to_hbm`.
@@ -25,23 +26,35 @@ impl Body<'_, '_> {
         let to = ToHbm::of(op)?;
         let mut lacking = self.address(to.at_unless_auto()?);
         self.check_padded(op, to.padded())?;
-        lacking.extend(self.stream_of(to.queue()?.is_some(), to.engines()?.is_some(), to.time()?.is_some()));
+        lacking.extend(self.stream_of(
+            to.queue()?.is_some(),
+            to.engines()?.is_some(),
+            to.time()?.is_some() || to.packet()?.is_some(),
+        ));
         self.transfer(op, to.source()?.id, to.result_tensor()?.id, &lacking)
     }
 
     /// `tm.to_dm`.
     pub(crate) fn to_dm(&mut self, op: OpRef<'_>) -> Export<()> {
         let to = ToDm::of(op)?;
-        let mut lacking = self.address(to.at_unless_auto()?);
-        lacking.extend(self.stream_of(to.queue()?.is_some(), to.engines()?.is_some(), to.time()?.is_some()));
+        let mut lacking = self.rotating(op, to.at_unless_auto()?);
+        lacking.extend(self.stream_of(
+            to.queue()?.is_some(),
+            to.engines()?.is_some(),
+            to.time()?.is_some() || to.packet()?.is_some(),
+        ));
         self.transfer(op, to.source()?.id, to.result_tensor()?.id, &lacking)
     }
 
     /// `tm.to_spm`.
     pub(crate) fn to_spm(&mut self, op: OpRef<'_>) -> Export<()> {
         let to = ToSpm::of(op)?;
-        let mut lacking = self.address(to.at_unless_auto()?);
-        lacking.extend(self.stream_of(to.queue()?.is_some(), to.engines()?.is_some(), to.time()?.is_some()));
+        let mut lacking = self.rotating(op, to.at_unless_auto()?);
+        lacking.extend(self.stream_of(
+            to.queue()?.is_some(),
+            to.engines()?.is_some(),
+            to.time()?.is_some() || to.packet()?.is_some(),
+        ));
         self.transfer(op, to.source()?.id, to.result_tensor()?.id, &lacking)
     }
 
@@ -49,11 +62,16 @@ impl Body<'_, '_> {
     pub(crate) fn to_tile(&mut self, op: OpRef<'_>) -> Export<()> {
         let to = ToTile::of(op)?;
         self.check_padded(op, to.padded())?;
-        let lacking = self.stream_of(to.queue()?.is_some(), to.engines()?.is_some(), to.time()?.is_some());
+        let lacking = self.stream_of(
+            to.queue()?.is_some(),
+            to.engines()?.is_some(),
+            to.time()?.is_some() || to.packet()?.is_some(),
+        );
         let (source, tensor) = (to.source()?.id, to.tensor()?.id);
         let operand = self.read_view(op, source)?;
         if operand.root == self.roots.root(tensor) {
-            let message = "it reads the tensor that it writes, and a variable of the language is borrowed once";
+            let message =
+                "it reads the tensor that it writes, and a variable of the language is borrowed once";
             return Err(refuse_with_fix(op, message, "read from a copy of the tensor"));
         }
         let target = self.written_tile(op, *to)?;
@@ -106,11 +124,10 @@ impl Body<'_, '_> {
     /// `tm.gather_to_dm`.
     pub(crate) fn gather_to_dm(&mut self, op: OpRef<'_>) -> Export<()> {
         let gather = GatherToDm::of(op)?;
-        let lacking = self.address(gather.at_unless_auto()?);
+        let lacking = self.rotating(op, gather.at_unless_auto()?);
         let (table, index) = (gather.table()?.id, gather.index()?.id);
         let result = gather.result_tensor()?.id;
-        let (own, of_index) = (self.tensor(op, result)?, self.tensor(op, index)?);
-        let in_hbm = of_index.kind.is_one_of(&[&HBM]);
+        let in_hbm = self.tensor(op, index)?.kind.is_one_of(&[&HBM]);
         if self.file.spelling.plans_indexed {
             let message = "this version gathers by plans, which the importer does not read";
             return Err(refuse_with_fix(op, message, "export `--for 0.8`"));
@@ -122,7 +139,6 @@ impl Body<'_, '_> {
         } else {
             quote!(#from.dma_gather_unscaled(&mut #device.tdma, &#rows))
         };
-        drop(own);
         self.created(op, result, &lacking, Created::Value(call))
     }
 
@@ -145,7 +161,13 @@ impl Body<'_, '_> {
     }
 
     /// A transfer of a tensor to a new one.
-    fn transfer(&mut self, op: OpRef<'_>, source: ValueId, result: ValueId, lacking: &[String]) -> Export<()> {
+    fn transfer(
+        &mut self,
+        op: OpRef<'_>,
+        source: ValueId,
+        result: ValueId,
+        lacking: &[String],
+    ) -> Export<()> {
         let (from, to) = (self.tensor(op, source)?, self.tensor(op, result)?);
         let Operand { tokens, is_whole, root } = self.operand(op, source)?;
         let engine = self.engine(op, source, result)?;
@@ -176,9 +198,12 @@ impl Body<'_, '_> {
             None => {
                 let view = self.read_view(op, source)?.tokens;
                 let method = self.view_method(op, source, result)?;
-                self.created(op, result, lacking, Created::Written(&|target| {
-                    quote!(#view.#method(#engine, #target);)
-                }))
+                self.created(
+                    op,
+                    result,
+                    lacking,
+                    Created::Written(&|target| quote!(#view.#method(#engine, #target);)),
+                )
             }
         }
     }
@@ -231,6 +256,17 @@ impl Body<'_, '_> {
     /// The comment for an address, which the language lacks.
     pub(crate) fn address(&mut self, at: Option<i64>) -> Vec<String> {
         at.map(|at| self.lacks(ADDRESS, format!("at {at}"))).into_iter().collect()
+    }
+
+    /// The comment for the addresses of a rotating buffer, which the language lacks.
+    pub(crate) fn rotating(&mut self, op: OpRef<'_>, at: Option<i64>) -> Vec<String> {
+        let mut comments = self.address(at);
+        let later: Vec<String> =
+            op.entries(THEN.name).into_iter().flatten().flatten().map(|at| at.to_string()).collect();
+        if !later.is_empty() {
+            comments.push(self.lacks(ADDRESS, format!("in later iterations at {}", later.join(", "))));
+        }
+        comments
     }
 
     /// The comment for the stream of a transfer, which the language lacks.

@@ -5,12 +5,46 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Names of the vendor's prelude, and of this file, that generated code uses: an axis may not hide them.
 const RESERVED: &[&str] = &[
-    "AxisName", "BinaryArgMode", "Branched", "Broadcast", "ClipBinaryOpF32", "ClipBinaryOpI32", "Cmp", "Context",
-    "Device", "DmTensor", "FpBinaryOp", "FpMulAlu", "FpTernaryOp", "FpUnaryOp", "FxpBinaryOp", "HbmTensor",
-    "Identity", "Ignore", "InterSliceReduceOpF32", "InterSliceReduceOpI32", "IntraSliceReduceOpF32",
-    "IntraSliceReduceOpI32", "LaneMode", "LogicBinaryOpF32", "LogicBinaryOpI32", "One", "Padding", "Pair", "Resize",
-    "Self", "SpmTensor", "Stash", "SwitchConfig", "Symbol", "TagGuard", "TagMode", "TernaryArgMode", "TrfTensor",
-    "VrfTensor", "Zero",
+    "AxisName",
+    "BinaryArgMode",
+    "Branched",
+    "Broadcast",
+    "ClipBinaryOpF32",
+    "ClipBinaryOpI32",
+    "Cmp",
+    "Context",
+    "Device",
+    "DmTensor",
+    "FpBinaryOp",
+    "FpMulAlu",
+    "FpTernaryOp",
+    "FpUnaryOp",
+    "FxpBinaryOp",
+    "HbmTensor",
+    "Identity",
+    "Ignore",
+    "InterSliceReduceOpF32",
+    "InterSliceReduceOpI32",
+    "IntraSliceReduceOpF32",
+    "IntraSliceReduceOpI32",
+    "LaneMode",
+    "LogicBinaryOpF32",
+    "LogicBinaryOpI32",
+    "One",
+    "Padding",
+    "Pair",
+    "Resize",
+    "Self",
+    "SpmTensor",
+    "Stash",
+    "SwitchConfig",
+    "Symbol",
+    "TagGuard",
+    "TagMode",
+    "TernaryArgMode",
+    "TrfTensor",
+    "VrfTensor",
+    "Zero",
 ];
 
 /// Names that are given so far in one scope.
@@ -32,8 +66,24 @@ impl Names {
 
     /// A new name: the given one if it is free, else one with a number after it.
     pub(crate) fn new_name(&mut self, wanted: &str) -> Ident {
+        self.numbered(wanted, "_")
+    }
+
+    /// A new name of a function: `#[device]` takes no raw names.
+    pub(crate) fn new_function(&mut self, wanted: &str) -> Ident {
+        let is_raw = ident(&letters(wanted)).to_string().starts_with("r#");
+        self.new_name(&if is_raw { format!("{wanted}_") } else { wanted.to_owned() })
+    }
+
+    /// A new name of a type.
+    pub(crate) fn new_type(&mut self, wanted: &str) -> Ident {
+        self.numbered(wanted, "")
+    }
+
+    fn numbered(&mut self, wanted: &str, between: &str) -> Ident {
         let plain = letters(wanted);
-        let free = std::iter::once(plain.clone()).chain((2..).map(|number| format!("{plain}_{number}")));
+        let free =
+            std::iter::once(plain.clone()).chain((2..).map(|number| format!("{plain}{between}{number}")));
         let name = free.into_iter().find(|name| !self.taken.contains(name));
         let name = name.expect("the numbers do not end");
         self.taken.insert(name.clone());

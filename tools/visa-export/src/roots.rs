@@ -113,7 +113,8 @@ impl<'a> Roots<'a> {
                 || creator.ancestors().any(|above| bodies.contains(&above.block()))
         };
         if !creator.is_some_and(is_inside) {
-            let message = "it gives a tensor that was created elsewhere, and a variable of the language is one tensor";
+            let message =
+                "it gives a tensor that was created elsewhere, and a variable of the language is one tensor";
             return Err(refuse_with_fix(op, message, "copy the tensor in the body, and give the copy"));
         }
         if op.module.ty(own) != op.module.ty(target) {

@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
 use visa_algebra::{Expr, PadKind};
-use visa_engine::words::{AccumulatorOrder, RegionName, TopologyName};
+use visa_engine::words::{AccumulatorOrder, ContractionKind, RegionName, TopologyName};
 use visa_ir::module::{OpRef, ValueId};
 use visa_machine::Unit;
 use visa_mapping::ops::table::Table;
@@ -53,7 +53,10 @@ impl Body<'_, '_> {
         let result = begin.result_stream()?.id;
         let &[first, second] = op.operands() else {
             let count = op.operands().len();
-            return Err(refuse(op, format!("it interleaves {count} tensors, and the language interleaves 2")));
+            return Err(refuse(
+                op,
+                format!("it interleaves {count} tensors, and the language interleaves 2"),
+            ));
         };
         let axis = self.axis(op, &*begin.axis()?)?;
         let (first, second) = (self.read_view(op, first)?, self.read_view(op, second)?);
@@ -71,13 +74,13 @@ impl Body<'_, '_> {
         reads: BTreeSet<ValueId>,
         call: TokenStream,
     ) -> Export<()> {
-        let (device, mut comments) = (self.device(), self.comments_of(op));
+        let (device, comments) = (self.device(), self.comments_of(op));
         let context = match unit {
             Unit::Main => quote!(main),
             Unit::Sub => quote!(sub),
             Unit::Dual => {
-                comments.push(self.lacks("context `dual`", "context dual: the language's main context"));
-                quote!(main)
+                let message = "the language has the contexts `main` and `sub`, and no `dual`";
+                return Err(refuse_with_fix(op, message, "begin it in `main`, in flits of 32 bytes"));
             }
         };
         let chain = quote!(#device.#context #call);
@@ -106,7 +109,12 @@ impl Body<'_, '_> {
     }
 
     /// The methods of the fetch adapter.
-    fn adapter(&mut self, op: OpRef<'_>, fetch: Fetch<'_>, (from, to): (DType, DType)) -> Export<TokenStream> {
+    fn adapter(
+        &mut self,
+        op: OpRef<'_>,
+        fetch: Fetch<'_>,
+        (from, to): (DType, DType),
+    ) -> Export<TokenStream> {
         let (mut calls, mut dtype) = (TokenStream::new(), from);
         if let Some(name) = fetch.table()? {
             let looked_up = self.lookup(op, &name, from)?;
@@ -186,7 +194,9 @@ impl Body<'_, '_> {
             given.push(field(name, value)?);
         }
         let name = format_ident!("{name}");
-        let config = if given.is_empty() { quote!(SwitchConfig::#name) } else {
+        let config = if given.is_empty() {
+            quote!(SwitchConfig::#name)
+        } else {
             quote!(SwitchConfig::#name { #(#given),* })
         };
         self.chained(op, source, result, quote!(.switch::<#slice, #time>(#config)))
@@ -222,10 +232,21 @@ impl Body<'_, '_> {
     /// `stream.contract`.
     pub(crate) fn contract(&mut self, op: OpRef<'_>) -> Export<()> {
         let contract = Contract::of(op)?;
+        match contract.op()? {
+            ContractionKind::Add => {}
+            ContractionKind::Max => {
+                return Err(refuse(op, "the language's contraction adds products (`op` is `max`)"));
+            }
+        }
+        let over = contract.over()?.map(|over| self.lacks("summed-axis list", format!("over {over}")));
         let result = contract.result_sums()?.id;
         let packet = self.tensor(op, result)?.dim(Dim::Packet);
         let packet = self.map(op, &packet)?;
-        self.chained(op, op.operands()[0], result, quote!(.contract_packet::<#packet>()))
+        self.chained(op, op.operands()[0], result, quote!(.contract_packet::<#packet>()))?;
+        if let Some(stream) = self.streams.get_mut(&result) {
+            stream.comments.extend(over);
+        }
+        Ok(())
     }
 
     /// `stream.accumulate`: sums over time, then the rows as lanes.
@@ -270,7 +291,7 @@ impl Body<'_, '_> {
                 RegionName::First => "first",
                 RegionName::Second => "second",
             };
-            lacking.push(self.lacks("part of the register file", format!("at {word}")));
+            lacking.push(self.lacks("register-file part", format!("at {word}")));
         }
         let takes_sub = self.file.spelling.trf_takes_sub;
         self.register_file(op, to.result_tensor()?.id, ("to_trf", takes_sub), &lacking)
@@ -302,7 +323,7 @@ impl Body<'_, '_> {
     pub(crate) fn commit(&mut self, op: OpRef<'_>) -> Export<()> {
         let commit = Commit::of(op)?;
         refuse_if(op, commit.slice()?, "the language's commit writes all slices of its stream (`slice`)")?;
-        let lacking = self.address(commit.at_unless_auto()?);
+        let lacking = self.rotating(op, commit.at_unless_auto()?);
         let result = commit.result_tensor()?.id;
         let element = commit.element()?;
         let trim = self.trim(op, &element)?;
@@ -321,7 +342,14 @@ impl Body<'_, '_> {
     /// `stream.commit_tile`.
     pub(crate) fn commit_tile(&mut self, op: OpRef<'_>) -> Export<()> {
         let commit = CommitTile::of(op)?;
-        let element = visa_mapping::ops::to_tile::part(*commit, self.file.mappings.axes)?.dim(Dim::Element);
+        let tile = visa_mapping::ops::to_tile::part(*commit, self.file.mappings.axes)?;
+        let whole = commit.tensor()?.of_type::<Tensor>()?;
+        if let Some(dim) = [Dim::Chip, Dim::Cluster].into_iter().find(|&dim| tile.dim(dim) != whole.dim(dim))
+        {
+            let dim = dim.name();
+            return Err(refuse(op, format!("the language's commit writes all {dim}s that its stream is on")));
+        }
+        let element = tile.dim(Dim::Element);
         let trim = self.trim(op, &element)?;
         let target = self.written_tile(op, *commit)?;
         self.written(op, commit.tensor()?.id, (trim, target))
@@ -344,7 +372,12 @@ impl Body<'_, '_> {
     }
 
     /// A pipeline that ends in a view of a tensor.
-    fn written(&mut self, op: OpRef<'_>, tensor: ValueId, (trim, target): (TokenStream, TokenStream)) -> Export<()> {
+    fn written(
+        &mut self,
+        op: OpRef<'_>,
+        tensor: ValueId,
+        (trim, target): (TokenStream, TokenStream),
+    ) -> Export<()> {
         let stream = self.stream(op, op.operands()[0])?.then(trim);
         if stream.reads.contains(&self.roots.root(tensor)) {
             let message = "it writes the tensor that the pipeline reads, and a variable is borrowed once";
@@ -359,7 +392,7 @@ impl Body<'_, '_> {
     /// `stream.fill`.
     pub(crate) fn fill(&mut self, op: OpRef<'_>) -> Export<()> {
         let fill_op = FillTensor::of(op)?;
-        let lacking = self.address(fill_op.at_unless_auto()?);
+        let lacking = self.rotating(op, fill_op.at_unless_auto()?);
         let value = fill(op, *fill_op.value()?, *fill_op.dtype()?)?;
         let device = self.device();
         let write = |target| quote!(#target.memset(#value, &mut #device.sub););
@@ -433,7 +466,8 @@ fn kept(stream: &Tensor, element: &Expr, axes: &visa_algebra::Axes) -> Expr {
     }
     let unit = (KEPT_BYTES * 8).checked_div(u64::from(stream.dtype.bits())).filter(|unit| *unit > 0);
     let (Ok(live), Some(unit)) = (inner.size(axes), unit) else { return packet };
-    let (bytes, whole) = (live.next_multiple_of(unit), FLIT_BYTES * 8 / u64::from(stream.dtype.bits()).max(1));
+    let (bytes, whole) =
+        (live.next_multiple_of(unit), FLIT_BYTES * 8 / u64::from(stream.dtype.bits()).max(1));
     match bytes {
         bytes if bytes >= whole.max(*size) => packet.clone(),
         bytes if bytes == live => (**inner).clone(),

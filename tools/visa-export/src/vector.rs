@@ -4,7 +4,7 @@ use crate::body::Body;
 use crate::literals::constant;
 use crate::refusals::{Export, refuse, refuse_if, refuse_with_fix};
 use crate::vector_operand::Given;
-use crate::words::{Operation, clip, comparison, fp, fxp, logic, slice_reduce, reduce};
+use crate::words::{Operation, clip, comparison, fp, fxp, logic, reduce, slice_reduce};
 use proc_macro2::Literal;
 use quote::{format_ident, quote};
 use visa_algebra::Expr;
@@ -25,7 +25,8 @@ use visa_stream::ops::vector_reinterpret::VectorReinterpret;
 use visa_stream::ops::vector_stash::VectorStash;
 
 /// The reason for refusing a write into the register file.
-const WRITE_BACK: &str = "the language has no write into the register file that an operation reads (`write_back`)";
+const WRITE_BACK: &str =
+    "the language has no write into the register file that an operation reads (`write_back`)";
 
 impl Body<'_, '_> {
     /// The stream that an operation takes.
@@ -74,13 +75,19 @@ impl Body<'_, '_> {
                 quote!(TagMode::Comparison([#(#items),*]))
             }
             IdSource::AxisToggle => {
-                return Err(refuse(op, "the language names axes of `AxisToggle` by identifiers of the compiler"));
+                return Err(refuse(
+                    op,
+                    "the language names axes of `AxisToggle` by identifiers of the compiler",
+                ));
             }
             IdSource::ValidCount => {
                 return Err(refuse(op, "the language's published versions withhold ids from valid counts"));
             }
             IdSource::Vrf => {
-                return Err(refuse(op, "the language's published versions withhold ids from the register file"));
+                return Err(refuse(
+                    op,
+                    "the language's published versions withhold ids from the register file",
+                ));
             }
         };
         self.chained(op, self.source(op)?, result, quote!(.vector_intra_slice_tag(#mode)))
@@ -133,9 +140,15 @@ impl Body<'_, '_> {
         let mut time = own.dim(Dim::Time);
         if let Some(groups) = groups {
             let mut terms: Vec<Expr> = time.terms().into_iter().cloned().collect();
-            let at = terms.len().checked_sub(1 + inside).filter(|&at| terms[at] == groups).ok_or_else(|| {
-                refuse(op, format!("time `{time}` has the groups `{groups}` at another position than the language"))
-            })?;
+            let at =
+                terms.len().checked_sub(1 + inside).filter(|&at| terms[at] == groups).ok_or_else(|| {
+                    refuse(
+                        op,
+                        format!(
+                            "time `{time}` has the groups `{groups}` at another position than the language"
+                        ),
+                    )
+                })?;
             terms.remove(at);
             time = Expr::pair(terms);
         }
@@ -149,8 +162,9 @@ impl Body<'_, '_> {
         let reduced = VectorIntraSliceReduce::of(op)?;
         let result = reduced.result_stream()?.id;
         let dtype = self.dtype_of_source(op)?;
-        let name = slice_reduce(reduced.op()?, dtype)
-            .ok_or_else(|| refuse(op, format!("the language has no such reduction of `{dtype}` in a slice")))?;
+        let name = slice_reduce(reduced.op()?, dtype).ok_or_else(|| {
+            refuse(op, format!("the language has no such reduction of `{dtype}` in a slice"))
+        })?;
         let axis = self.axis(op, &*reduced.axis()?)?;
         let (time, packet) = self.time_and_packet(op, result)?;
         let call = quote!(.vector_intra_slice_reduce::<#axis, #time, #packet>(#name));
@@ -161,13 +175,19 @@ impl Body<'_, '_> {
     pub(crate) fn vector_inter_slice_reduce(&mut self, op: OpRef<'_>) -> Export<()> {
         let reduced = VectorInterSliceReduce::of(op)?;
         let result = reduced.result_stream()?.id;
+        let over = reduced.over()?.map(|over| self.lacks("reduced-axis list", format!("over {over}")));
         let dtype = self.dtype_of_source(op)?;
-        let name = reduce(reduced.op()?, dtype)
-            .ok_or_else(|| refuse(op, format!("the language has no such reduction of `{dtype}` of slices")))?;
+        let name = reduce(reduced.op()?, dtype).ok_or_else(|| {
+            refuse(op, format!("the language has no such reduction of `{dtype}` of slices"))
+        })?;
         let own = self.tensor(op, result)?;
         let (slice, time) = (self.map(op, &own.dim(Dim::Slice))?, self.map(op, &own.dim(Dim::Time))?);
         let call = quote!(.vector_inter_slice_reduce::<#slice, #time>(#name));
-        self.chained(op, self.source(op)?, result, call)
+        self.chained(op, self.source(op)?, result, call)?;
+        if let Some(stream) = self.streams.get_mut(&result) {
+            stream.comments.extend(over);
+        }
+        Ok(())
     }
 
     /// `stream.vector_unzip`.
@@ -179,9 +199,11 @@ impl Body<'_, '_> {
         let time = self.tensor(op, source)?.dim(Dim::Time);
         let terms: Vec<Expr> = time.terms().into_iter().cloned().collect();
         let with = |other: Option<Expr>| {
-            Expr::pair(terms.iter().filter_map(|term| {
-                if *term == *groups { other.clone() } else { Some(term.clone()) }
-            }))
+            Expr::pair(
+                terms
+                    .iter()
+                    .filter_map(|term| if *term == *groups { other.clone() } else { Some(term.clone()) }),
+            )
         };
         let split = self.map(op, &with(None))?;
         let tiled = with(Some(Expr::Literal(1).pad(2, visa_algebra::PadKind::Top)));
@@ -303,19 +325,18 @@ impl Body<'_, '_> {
         mode: Option<ArgMode>,
     ) -> Export<()> {
         let (source, dtype) = (self.source(op)?, self.dtype_of_source(op)?);
-        let operation = operation
-            .filter(|operation| operation.arguments == 2)
-            .ok_or_else(|| refuse(op, format!("the language has no such operation of `{dtype}` for two groups")))?;
-        let expected: Expr = self.tensor(op, result)?.dim(Dim::Time);
-        let stage = operation.stage;
-        let name = operation.name;
+        let operation = operation.filter(|operation| operation.arguments == 2).ok_or_else(|| {
+            refuse(op, format!("the language has no such operation of `{dtype}` for two groups"))
+        })?;
+        let (stage, name) = (operation.stage.trim_end_matches("_binary"), operation.name);
         let call = match mode {
             None => {
                 let method = format_ident!("vector_{stage}_zip");
                 quote!(.#method(#name))
             }
             Some(mode) => {
-                let (method, mode) = (format_ident!("vector_{stage}_zip_with_mode"), format_ident!("{}", mode.word()));
+                let (method, mode) =
+                    (format_ident!("vector_{stage}_zip_with_mode"), format_ident!("{}", mode.word()));
                 quote!(.#method(#name, BinaryArgMode::#mode))
             }
         };
@@ -323,13 +344,16 @@ impl Body<'_, '_> {
         if let Some(stream) = stream {
             stream.groups = None;
         }
-        drop(expected);
         self.chained(op, source, result, call)
     }
 
     /// An elementwise expression, which a pass puts onto the engine.
     pub(crate) fn vector_expr(&mut self, op: OpRef<'_>) -> Export<()> {
         let fix = "give the operations of the engine: `visa-opt --plan-vector`";
-        Err(refuse_with_fix(op, "it is an expression, and the language has the operations of the engine", fix))
+        Err(refuse_with_fix(
+            op,
+            "it is an expression, and the language has the operations of the engine",
+            fix,
+        ))
     }
 }

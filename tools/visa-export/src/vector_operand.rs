@@ -44,6 +44,10 @@ impl Body<'_, '_> {
         (given, dtype): (&Given, DType),
         is_pair: bool,
     ) -> Export<TokenStream> {
+        if operation.arguments == 1 && mode.is_some_and(|mode| !mode.reads_stream()) {
+            let message = "it is a function of its operand, and the language has functions of the stream";
+            return Err(refuse(op, message));
+        }
         let operands = match (is_pair, operation.arguments) {
             (true, 1) => self.group_flags(op, given)?,
             (true, _) => self.group_operands(op, given, (dtype, operation.arguments))?,
@@ -106,7 +110,12 @@ impl Body<'_, '_> {
     }
 
     /// The operands of the two groups.
-    fn group_operands(&mut self, op: OpRef<'_>, given: &Given, of: (DType, usize)) -> Export<Vec<TokenStream>> {
+    fn group_operands(
+        &mut self,
+        op: OpRef<'_>,
+        given: &Given,
+        of: (DType, usize),
+    ) -> Export<Vec<TokenStream>> {
         let Some(when) = &given.when else {
             let both = self.plain(op, given, of)?;
             return Ok(vec![both.clone(), both]);
@@ -141,7 +150,8 @@ impl Body<'_, '_> {
         match (&given.constant, &*given.values) {
             (Some(number), _) => self.slot(op, Some(**number), given, of),
             (None, [_, ..]) => self.slot(op, None, given, of),
-            (None, []) => Err(refuse(op, "it has no operand")),
+            // The mode reads the stream alone, and the method takes an operand in any case.
+            (None, []) => constant(op, Number(0.0), of.0),
         }
     }
 
@@ -172,9 +182,16 @@ impl Body<'_, '_> {
 
     /// A register file, or the stash.
     fn register(&mut self, op: OpRef<'_>, value: ValueId) -> Export<TokenStream> {
-        if self.tensor(op, value)?.kind.is_one_of(&[&VRF]) {
+        let own = self.tensor(op, value)?;
+        if own.kind.is_one_of(&[&VRF]) {
             let name = &self.variable(op, value)?.name;
             return Ok(quote!(&#name));
+        }
+        let stream = op.operands().first().copied().ok_or_else(|| refuse(op, "it has no stream"))?;
+        let stream = self.tensor(op, stream)?;
+        if stream.dtype != own.dtype || !std::ptr::eq(stream.kind, own.kind) {
+            let message = "the language reads the stash in the width and the format in which it was written";
+            return Err(refuse(op, message));
         }
         Ok(quote!(Stash))
     }
@@ -186,7 +203,9 @@ fn groups(op: OpRef<'_>, guard: Guard) -> Export<Vec<usize>> {
         "0xxx" => Ok(vec![0]),
         "1xxx" => Ok(vec![1]),
         "xxxx" => Ok(vec![0, 1]),
-        other => Err(refuse(op, format!("guard `{other}` selects elements of a group, and the language groups"))),
+        other => {
+            Err(refuse(op, format!("guard `{other}` selects elements of a group, and the language groups")))
+        }
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Spelling {
     pub(crate) plans_indexed: bool,
     /// True if tensors in data memory have `dm_chip_shuffle`.
     pub(crate) shuffles_dm: bool,
+    /// True if a kernel takes integers.
+    pub(crate) takes_integers: bool,
     /// True if a launch gives a result that may be an error.
     pub(crate) launch_fails: bool,
 }
@@ -51,6 +53,7 @@ impl Version {
                 unzip_tiles: true,
                 plans_indexed: false,
                 shuffles_dm: true,
+                takes_integers: true,
                 launch_fails: false,
             },
             Self::V08 => &Spelling {
@@ -61,6 +64,7 @@ impl Version {
                 unzip_tiles: false,
                 plans_indexed: false,
                 shuffles_dm: false,
+                takes_integers: false,
                 launch_fails: true,
             },
             Self::V010 => &Spelling {
@@ -71,6 +75,7 @@ impl Version {
                 unzip_tiles: false,
                 plans_indexed: true,
                 shuffles_dm: false,
+                takes_integers: false,
                 launch_fails: true,
             },
         }

@@ -1,7 +1,7 @@
 //! Views of tensors, written where they are used: a variable for a view would borrow its tensor.
 
 use crate::body::Body;
-use crate::refusals::{Export, refuse};
+use crate::refusals::{Export, refuse, refuse_with_fix};
 use crate::values::{Linear, Step, View};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -140,7 +140,10 @@ impl Body<'_, '_> {
             (Dim::Slice, kind) if kind.is_one_of(&[&DM]) => "slice_tile",
             (dim, kind) => {
                 let (dim, kind) = (dim.name(), kind.def.name);
-                return Err(refuse(op, format!("the language has no tiles along `{dim}` of tensors `!{kind}`")));
+                return Err(refuse(
+                    op,
+                    format!("the language has no tiles along `{dim}` of tensors `!{kind}`"),
+                ));
             }
         };
         let (method, along) = (format_ident!("{method}"), self.map(op, along)?);
@@ -148,6 +151,35 @@ impl Body<'_, '_> {
         let size = Literal::i64_unsuffixed(size);
         let start = start.expression(op)?;
         Ok(Some(Step { call: quote!(.#method::<#along, #size, #held>(#start)), is_unsafe: false }))
+    }
+
+    /// `tm.slice` from index 0 on: a tile at 0 of each axis that it shortens.
+    pub(crate) fn slice(&mut self, op: OpRef<'_>) -> Export<()> {
+        let slice = view::Slice::of(op)?;
+        let (source, result) = (slice.source()?, slice.result_view()?);
+        let (whole, own) = (source.of_type::<Tensor>()?, result.of_type::<Tensor>()?);
+        let (before, after) = (whole.dim(Dim::Element), own.dim(Dim::Element));
+        let refused = || {
+            let message = "its elements keep their indices, which begin at an offset, and the language's mappings \
+                           begin at 0";
+            let fix = "use `tm.tile`, whose indices are counted from the tile's first";
+            refuse_with_fix(op, message, fix)
+        };
+        let (before, after) = (before.terms(), after.terms());
+        if before.len() != after.len() {
+            return Err(refused());
+        }
+        let mut steps = Vec::new();
+        for (at, (whole, own)) in
+            before.iter().zip(&after).enumerate().filter(|(_, (whole, own))| whole != own)
+        {
+            let (along, size) = shortened(own).filter(|(along, _)| along == whole).ok_or_else(refused)?;
+            let held = after[..=at].iter().chain(&before[at + 1..]).map(|term| (*term).clone());
+            let (along, held) = (self.map(op, along)?, self.map(op, &Expr::pair(held))?);
+            let size = Literal::u64_unsuffixed(size);
+            steps.push(Step { call: quote!(.tile::<#along, #size, #held>(0)), is_unsafe: false });
+        }
+        self.view(op, source.id, result.id, steps)
     }
 
     /// `tm.pad`.
@@ -235,12 +267,22 @@ impl OneOf for &'static visa_mapping::TensorKind {
     }
 }
 
+/// The axis that a term has the first positions of, and their number.
+fn shortened(term: &Expr) -> Option<(&Expr, u64)> {
+    match term {
+        Expr::Resize { inner, size } => Some((inner, *size)),
+        Expr::Pad { inner, .. } => shortened(inner),
+        _ => None,
+    }
+}
+
 /// The mapping with `1` where a term has one position of an axis, as authors write tiles.
 fn without_single(map: &Expr) -> Expr {
     if let Expr::Resize { size: 1, .. } = map {
         return Expr::Literal(1);
     }
-    map.map_children(|child| Ok::<_, std::convert::Infallible>(without_single(child))).unwrap_or_else(|_| map.clone())
+    map.map_children(|child| Ok::<_, std::convert::Infallible>(without_single(child)))
+        .unwrap_or_else(|_| map.clone())
 }
 
 /// Returns true if a mapping has padding that must not be written.

@@ -32,7 +32,9 @@ pub(crate) fn logic(name: LogicName, dtype: DType) -> Option<Operation> {
     let is_float = dtype == DType::F32;
     match name {
         LogicName::BitAnd | LogicName::BitOr | LogicName::BitXor => {}
-        LogicName::LeftShift | LogicName::LogicRightShift | LogicName::ArithRightShift if is_float => return None,
+        LogicName::LeftShift | LogicName::LogicRightShift | LogicName::ArithRightShift if is_float => {
+            return None;
+        }
         LogicName::LeftShift | LogicName::LogicRightShift | LogicName::ArithRightShift => {}
     }
     let set = if is_float { "LogicBinaryOpF32" } else { "LogicBinaryOpI32" };
@@ -78,7 +80,9 @@ pub(crate) fn fp(name: FpName) -> Option<Operation> {
         FpName::MulF0 => multiplied("Mul0"),
         FpName::MulF1 => multiplied("Mul1"),
         FpName::MulFma => multiplied("Fma"),
-        FpName::FmaF => Operation { arguments: 3, ..Operation::new("fp_ternary", "FpTernaryOp", name.word()) },
+        FpName::FmaF => {
+            Operation { arguments: 3, ..Operation::new("fp_ternary", "FpTernaryOp", name.word()) }
+        }
         FpName::MaskMulF0 | FpName::MaskMulF1 | FpName::MaskFmaF => return None,
     })
 }

@@ -165,9 +165,12 @@ impl<'a> Evaluator<'a> {
                 let points = points.ok_or_else(|| frame.error(call.span, "zero points are numbers"))?;
                 if let Some(fetch) = &mut stream.fetch {
                     fetch.clauses.looked_up = false;
-                    if fetch.clauses.zero_points.replace(points).is_some() {
+                    // A zero point of 0 is the conversion alone.
+                    let points = points.iter().any(|&point| point != 0).then_some(points);
+                    if fetch.clauses.zero_points.is_some() {
                         return Err(frame.error(call.span, "second zero points of a fetch"));
                     }
+                    fetch.clauses.zero_points = points;
                 }
                 return Ok(Value::Stream(Box::new(stream)));
             }

@@ -40,6 +40,16 @@ struct Operand {
     when: Option<Guards<Number>>,
 }
 
+impl Operand {
+    /// The operands that a mode reads. The methods take one in any case, also where the stream is all arguments.
+    fn read_by(self, mode: Option<ArgMode>) -> Self {
+        match mode.map(ArgMode::operands) {
+            Some([false, false]) => Self { when: self.when, ..Self::default() },
+            Some(_) | None => self,
+        }
+    }
+}
+
 /// The clauses that the operations of all ALUs have.
 macro_rules! operated {
     ($ctx:expr, $view:ident, $stream:expr, $op:expr, $mode:expr, $operand:expr) => {{
@@ -148,6 +158,13 @@ impl<'a> Evaluator<'a> {
                 new.mode(self.zipped(frame, &mut stream, call)?).into()
             }
             "vector_fp_unary" => {
+                let guarded = match &*call.given() {
+                    [Value::Tuple(pair)] => match &**pair {
+                        [guard, _] => guards(guard),
+                        _ => None,
+                    },
+                    _ => None,
+                };
                 let group = match &*call.given() {
                     [_, Value::Bool(first), Value::Bool(second)] => match (first, second) {
                         (true, true) => None,
@@ -157,15 +174,18 @@ impl<'a> Evaluator<'a> {
                     },
                     _ => None,
                 };
-                let when = group.and_then(guard).map(|guard| Guards(vec![(guard, Slot::Apply)]));
+                let group = group.and_then(guard).map(|guard| vec![guard]);
+                let when = guarded
+                    .or(group)
+                    .map(|all| Guards(all.into_iter().map(|guard| (guard, Slot::Apply)).collect()));
                 let new = new!(ctx, VectorFp, source).op(self.op(frame, call)?);
                 new.when(when.map(Rc::new)).into()
             }
             "vector_fp_div" | "vector_fp_div_with_mode" => {
                 let given: Vec<&Value> = call.given().into_iter().filter(|value| !is_mode(value)).collect();
                 let given: Vec<&Value> = given.into_iter().filter(|value| !is_division(value)).collect();
-                let operand = self.operands(frame, &stream, call, &given)?;
                 let mode = mode(frame, call)?;
+                let operand = self.operands(frame, &stream, call, &given)?.read_by(mode);
                 if operand.constant1.is_some() {
                     return Err(frame.error(call.span, "a division of three operands"));
                 }
@@ -194,7 +214,7 @@ impl<'a> Evaluator<'a> {
         let mode = if call.name.ends_with("_with_mode") { mode(frame, call)? } else { None };
         let rest: Vec<&Value> =
             given.get(1..).unwrap_or_default().iter().copied().filter(|value| !is_mode(value)).collect();
-        let operand = self.operands(frame, stream, call, &rest)?;
+        let operand = self.operands(frame, stream, call, &rest)?.read_by(mode);
         let two = |operand: &Operand| match operand.constant1 {
             None => Ok(()),
             Some(_) => Err(frame.error(call.span, format!("`{}` takes two operands", call.name))),
@@ -282,7 +302,11 @@ impl<'a> Evaluator<'a> {
                 let Some(Value::Array(all)) = mode.args.first() else {
                     return Err(frame.error(call.span, "comparisons are an array"));
                 };
-                let all = all.iter().map(|own| self.comparison(frame, call, own)).collect::<Eval<_>>()?;
+                let all: Vec<_> =
+                    all.iter().map(|own| self.comparison(frame, call, own)).collect::<Eval<_>>()?;
+                // Bits that nothing sets are 0 without a comparison.
+                let set = all.iter().rposition(|(kind, _)| *kind != Compare::False).unwrap_or_default();
+                let all = all.into_iter().take(set + 1).collect();
                 new.mode(IdSource::Comparison).compare(Some(Comparisons(all))).into()
             }
             other => return Err(frame.error(call.span, format!("the mode `{other}` is not read"))),
@@ -460,7 +484,12 @@ impl<'a> Evaluator<'a> {
 /// The name of the operation that the first argument is.
 fn operation(frame: &Frame, call: &Call) -> Eval<String> {
     let given = call.given();
-    let Some(variant) = given.first().and_then(|value| choice(value)) else {
+    let first = given.first().map(|first| match first {
+        // A guard and an operation (0.8).
+        Value::Tuple(pair) => pair.last().unwrap_or(first),
+        _ => first,
+    });
+    let Some(variant) = first.and_then(choice) else {
         return Err(frame.error(call.span, format!("`{}` takes an operation", call.name)));
     };
     let name = match (variant.name(), variant.args.first().and_then(choice)) {
