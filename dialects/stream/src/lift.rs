@@ -1,12 +1,20 @@
 //! Lifts: copies of a tensor in chips, clusters or slices, each of which a fetch reads in part (book 08).
 
-use crate::plan::MAX_PLACES;
 use visa_algebra::{Axes, Cell, Expr, Index, Map, describe};
 use visa_ir::diag::counted;
+use visa_ir::module::OpRef;
 use visa_mapping::{Dim, Tensor};
+
+/// Most places of a fetch: slices of all clusters and chips.
+pub(crate) const MAX_PLACES: u64 = 1 << 16;
 
 /// The dimensions whose copies a fetch can read in part, outermost first.
 const DIMS: [Dim; 3] = [Dim::Chip, Dim::Cluster, Dim::Slice];
+
+/// The first clause that gives copies parts; `None` if there is none.
+pub(crate) fn clause(op: OpRef<'_>) -> Option<&'static str> {
+    DIMS.into_iter().map(Dim::name).find(|name| op.attr(name).is_some())
+}
 
 /// The coordinates at which the part of each slice of each cluster and chip starts.
 pub struct Parts {

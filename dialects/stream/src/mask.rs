@@ -14,8 +14,7 @@
 
 mod counted;
 
-use crate::lift::Parts;
-use crate::ops::fetch;
+use crate::lift::{self, Parts};
 use crate::plan::{self, Access, Across, Loop, Plan, digits_of};
 use counted::Counted;
 use std::rc::Rc;
@@ -60,7 +59,7 @@ impl Refused {
     pub fn at(self, op: OpRef<'_>) -> Diagnostic {
         let clause = match self.constraint {
             "C3" => "time",
-            "C14" => fetch::lifted(op).ok().flatten().unwrap_or("slice"),
+            "C14" => lift::clause(op).unwrap_or("slice"),
             _ => "packet",
         };
         op.clause_error(self.constraint, clause, self.message).fix(self.fix)
@@ -142,7 +141,7 @@ impl<'a> Reading<'a> {
     /// The loops of the fetch, and its mask if something is masked.
     ///
     /// # Errors
-    /// The constraint that does not hold: C3, C7 to C9 of `stream.fetch`.
+    /// The constraint that does not hold: C3, C7 to C9 and C14 of `stream.fetch`.
     pub fn plan(&self) -> Result<(Plan, Option<Mask>), Refused> {
         if let Err(message) = &*self.parts {
             return Err(Refused { constraint: "C14", message: message.clone(), fix: None });

@@ -3,7 +3,7 @@
 //! A plan is loops of (limit, stride or offset table) in elements, outermost first. The verifier asks for one to
 //! know whether it exists; lowering asks for the same one and turns it into a sequencer program.
 
-use crate::lift::Parts;
+use crate::lift::{MAX_PLACES, Parts};
 use std::collections::BTreeMap;
 use std::fmt;
 use visa_algebra::{
@@ -387,9 +387,6 @@ impl Across {
         DivideError::Skewed { axis }
     }
 }
-
-/// Most places of a fetch: slices of all clusters and chips.
-pub(crate) const MAX_PLACES: u64 = 1 << 16;
 
 /// The walk of a read through the buffer.
 pub(crate) struct Walked {

@@ -3,7 +3,7 @@
 
 use crate::eval::{Eval, Evaluator, Frame, Generic};
 use crate::marks::plain;
-use crate::program::FnId;
+use crate::program::{FnId, Program};
 use crate::value::{Type, Value};
 use std::collections::HashMap;
 
@@ -29,6 +29,26 @@ fn name_of(parameter: &syn::GenericParam) -> Option<String> {
         syn::GenericParam::Lifetime(_) => return None,
     };
     Some(plain(&ident.to_string()).to_owned())
+}
+
+impl Program {
+    /// The name of a kernel that is launched together with others, from here or from another file.
+    pub(crate) fn launched_name(&self, device: FnId, others: &[Instance]) -> String {
+        let names = self.kernel_names();
+        let mut all = self.devices.iter().zip(&names);
+        if let Some((_, name)) = all.find(|(other, _)| **other == device) {
+            return name.clone();
+        }
+        let own = self.fn_name(device);
+        let taken =
+            names.contains(&own) || others.iter().any(|other| other.name == own && other.device != device);
+        if taken { format!("{}_{own}", self.modules[self.functions[device.0].module.0].name) } else { own }
+    }
+
+    /// Returns true if a function has parameters that its launch chooses.
+    pub(crate) fn is_generic(&self, id: FnId) -> bool {
+        parameters(&self.functions[id.0].item.source.sig.generics).next().is_some()
+    }
 }
 
 impl Evaluator<'_> {

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-/// The lines of a manifest that say where a crate's root is.
+/// Most bytes of a file that is read.
+pub(crate) const MAX_BYTES: u64 = 16 << 20;
+
+/// The lines of a manifest that give the root of a crate.
 #[derive(Default)]
 struct Manifest {
     is_package: bool,
@@ -40,12 +43,12 @@ pub(crate) fn root_of(path: &Path) -> Option<PathBuf> {
     let own = canonical(path);
     let folders = own.ancestors().skip(1);
     let manifest = folders.map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())?;
-    let root = canonical(&package_root(&manifest, &read(&manifest).ok()?)?);
+    let root = canonical(&package_root(&manifest, &parsed(&manifest).ok()?)?);
     (root != own && own.starts_with(root.parent()?)).then_some(root)
 }
 
 fn of_manifest(path: &Path) -> Result<PathBuf, String> {
-    let own = read(path)?;
+    let own = parsed(path)?;
     if let Some(root) = package_root(path, &own) {
         return Ok(root);
     }
@@ -60,7 +63,7 @@ fn of_manifest(path: &Path) -> Result<PathBuf, String> {
     let all = members(path, &own);
     let kernels: Vec<&PathBuf> = all
         .iter()
-        .filter(|member| read(&member.join("Cargo.toml")).is_ok_and(|own| own.has_toolchain))
+        .filter(|member| parsed(&member.join("Cargo.toml")).is_ok_and(|own| own.has_toolchain))
         .collect();
     match (&*kernels, &*all) {
         ([only], _) => of_manifest(&only.join("Cargo.toml")),
@@ -103,8 +106,8 @@ fn package_root(path: &Path, own: &Manifest) -> Option<PathBuf> {
 }
 
 /// The keys of a manifest that are needed: sections, strings and lists of strings, as `cargo` writes them.
-fn read(path: &Path) -> Result<Manifest, String> {
-    let text = crate::program::read(path)?;
+fn parsed(path: &Path) -> Result<Manifest, String> {
+    let text = read(path)?;
     let mut own = Manifest::default();
     let mut section = String::new();
     let mut in_members = false;
@@ -137,4 +140,11 @@ fn strings(text: &str) -> impl Iterator<Item = String> + use<'_> {
 
 pub(crate) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// The text of a file of the input.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    let bytes = visa_files::read(path, MAX_BYTES)
+        .map_err(|why| format!("cannot read `{}`: {why}", path.display()))?;
+    String::from_utf8(bytes).map_err(|_| format!("`{}` is no UTF-8 text", path.display()))
 }

@@ -5,9 +5,8 @@ use crate::cfg;
 use crate::depth::{MAX_NESTING, too_deep};
 use crate::error::{Error, SourcePosition};
 use crate::infer::Implementation;
-use crate::instance::Instance;
 use crate::macros::{Macro, MacroId, MacroScope};
-use crate::manifest::{canonical, root_of};
+use crate::manifest::{canonical, read, root_of};
 use crate::map::AxisId;
 use crate::marks::{MARK, plain};
 use proc_macro2::Span;
@@ -18,9 +17,6 @@ use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
 use visa_ir::span::Source;
-
-/// Most bytes of a file that is read.
-pub(crate) const MAX_BYTES: u64 = 16 << 20;
 
 /// Most modules that the input may have: those in files, those in braces, and blocks with items.
 pub(crate) const MAX_MODULES: usize = 10_000;
@@ -1110,24 +1106,6 @@ impl Program {
         std::iter::successors(Some(from), |id| self.modules[id.0].parent).last().unwrap_or(from)
     }
 
-    /// The name of a kernel that is launched together with others, from here or from another file.
-    pub(crate) fn launched_name(&self, device: FnId, others: &[Instance]) -> String {
-        let names = self.kernel_names();
-        let mut all = self.devices.iter().zip(&names);
-        if let Some((_, name)) = all.find(|(other, _)| **other == device) {
-            return name.clone();
-        }
-        let own = self.fn_name(device);
-        let taken =
-            names.contains(&own) || others.iter().any(|other| other.name == own && other.device != device);
-        if taken { format!("{}_{own}", self.modules[self.functions[device.0].module.0].name) } else { own }
-    }
-
-    /// Returns true if a function has parameters that its launch chooses.
-    pub(crate) fn is_generic(&self, id: FnId) -> bool {
-        crate::instance::parameters(&self.functions[id.0].item.source.sig.generics).next().is_some()
-    }
-
     /// The name of a function in the text.
     pub(crate) fn fn_name(&self, id: FnId) -> String {
         crate::emit::written(&self.functions[id.0].item.source.sig.ident.to_string())
@@ -1301,12 +1279,6 @@ fn path_of(attr: &syn::Attribute) -> Option<String> {
         (syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }), true) => Some(text.value()),
         (_, _) => None,
     }
-}
-
-pub(crate) fn read(path: &Path) -> Result<String, String> {
-    let bytes = visa_files::read(path, MAX_BYTES)
-        .map_err(|why| format!("cannot read `{}`: {why}", path.display()))?;
-    String::from_utf8(bytes).map_err(|_| format!("`{}` is no UTF-8 text", path.display()))
 }
 
 /// Returns true if a function runs on the device.

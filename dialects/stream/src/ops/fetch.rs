@@ -3,6 +3,7 @@
 use crate::adapter::Adapter;
 use crate::adapter_clauses::adapter;
 use crate::chain::{axes, check_first_slices, ends, next, packet_bytes};
+use crate::lift;
 use crate::lower::loops::program;
 use crate::lower::{LowerStage, StageCx, address, origin};
 use crate::mask::{Mask, Reading};
@@ -195,7 +196,7 @@ fn check_packet(op: OpRef<'_>, result: &Tensor, planner: &Planner<'_>) -> Result
 
 /// C14: the parts of copies start at addresses from which an engine reads.
 fn check_parts(op: OpRef<'_>, plan: &Plan, dtype: DType, align: u64) -> Result<(), Diagnostic> {
-    let Some(clause) = lifted(op)? else { return Ok(()) };
+    let Some(clause) = lift::clause(op) else { return Ok(()) };
     let bits = |start: i64| start.saturating_mul(i64::from(dtype.bits()));
     let align_bits = (align * 8).cast_signed();
     let Some(start) = plan.distances().into_iter().find(|start| bits(*start) % align_bits != 0) else {
@@ -206,13 +207,6 @@ fn check_parts(op: OpRef<'_>, plan: &Plan, dtype: DType, align: u64) -> Result<(
         counted(start.unsigned_abs(), "element")
     );
     Err(op.clause_error("C14", clause, message))
-}
-
-/// The first clause that gives copies parts, if there is one.
-pub(crate) fn lifted(op: OpRef<'_>) -> Result<Option<&'static str>, Diagnostic> {
-    let fetch = Fetch::of(op)?;
-    let given = [(Dim::Chip, fetch.chip()?), (Dim::Cluster, fetch.cluster()?), (Dim::Slice, fetch.slice()?)];
-    Ok(given.into_iter().find_map(|(dim, map)| map.map(|_| dim.name())))
 }
 
 /// C11 and C12: masked padding can have its value.
