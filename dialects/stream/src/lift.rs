@@ -5,9 +5,6 @@ use visa_ir::diag::counted;
 use visa_ir::module::OpRef;
 use visa_mapping::{Dim, Tensor};
 
-/// Most places of a fetch: slices of all clusters and chips.
-pub(crate) const MAX_PLACES: u64 = 1 << 16;
-
 /// The dimensions whose copies a fetch can read in part, outermost first.
 const DIMS: [Dim; 3] = [Dim::Chip, Dim::Cluster, Dim::Slice];
 
@@ -23,20 +20,21 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The parts that the stream `result` reads of the tensor `source`; `None` if it reads whole copies.
+    /// The parts that the stream `result` reads of the tensor `source`, in at most `most` slices; `None` if it reads
+    /// whole copies.
     ///
     /// # Errors
     /// A position of the stream that holds another coordinate than the tensor.
-    pub fn new(source: &Tensor, result: &Tensor, axes: &Axes) -> Result<Option<Self>, String> {
+    pub fn new(source: &Tensor, result: &Tensor, axes: &Axes, most: u64) -> Result<Option<Self>, String> {
         if DIMS.iter().all(|&dim| source.dim(dim) == result.dim(dim)) {
             return Ok(None);
         }
         let mut at = vec![Some(Index::new())];
         for dim in DIMS {
-            let inner = added(dim, &source.dim(dim), &result.dim(dim), axes)?;
+            let inner = added(dim, &source.dim(dim), &result.dim(dim), axes, most)?;
             let count = at.len().saturating_mul(inner.len());
-            if count as u64 > MAX_PLACES {
-                return Err(format!("a fetch into {count} slices in parts, at most {MAX_PLACES}"));
+            if count as u64 > most {
+                return Err(format!("a fetch into {count} slices in parts, at most {most}"));
             }
             at = at.iter().flat_map(|outer| inner.iter().map(|inner| sum(outer, inner))).collect();
         }
@@ -51,11 +49,17 @@ fn sum(outer: &Option<Index>, inner: &Option<Index>) -> Option<Index> {
 }
 
 /// The coordinates that `stream` has in addition to those of `tensor`, by position.
-fn added(dim: Dim, tensor: &Expr, stream: &Expr, axes: &Axes) -> Result<Vec<Option<Index>>, String> {
+fn added(
+    dim: Dim,
+    tensor: &Expr,
+    stream: &Expr,
+    axes: &Axes,
+    most: u64,
+) -> Result<Vec<Option<Index>>, String> {
     let [before, after] = [tensor, stream].map(|map| Map::new(map, axes).map_err(|error| error.message));
     let (before, after) = (before?, after?);
     let name = dim.name();
-    if before.size() != after.size() || before.size() > MAX_PLACES {
+    if before.size() != after.size() || before.size() > most {
         let [before, after] = [before, after].map(|map| counted(map.size(), "position"));
         return Err(format!("{name} `{stream}` has {after}, the tensor's `{tensor}` has {before}"));
     }

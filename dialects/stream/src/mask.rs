@@ -129,7 +129,7 @@ impl<'a> Reading<'a> {
             time,
             packet: result.dim(Dim::Packet),
             places: Expr::pair([Dim::Chip, Dim::Cluster, Dim::Slice].map(|dim| source.dim(dim))),
-            parts: Rc::new(Parts::new(source, result, axes)),
+            parts: Rc::new(Parts::new(source, result, axes, plan::MAX_PLACES)),
             formats: (source.dtype, result.dtype),
             unit: result.unit,
             free,
@@ -212,7 +212,7 @@ impl<'a> Reading<'a> {
         let access = self.access();
         let order = access.order().map_err(unreadable)?;
         let buffer = order.buffer().map_err(unreadable)?;
-        let read = order.read_parts(&buffer, self.free, parts).map_err(unreadable)?;
+        let read = order.read_parts(&buffer, self.free, &parts.at).map_err(unreadable)?;
         Ok((plan::fetch(read), None))
     }
 

@@ -3,7 +3,6 @@
 //! A plan is loops of (limit, stride or offset table) in elements, outermost first. The verifier asks for one to
 //! know whether it exists; lowering asks for the same one and turns it into a sequencer program.
 
-use crate::lift::{MAX_PLACES, Parts};
 use std::collections::BTreeMap;
 use std::fmt;
 use visa_algebra::{
@@ -287,13 +286,13 @@ impl Order<'_> {
         &self,
         buffer: &Placement,
         free: &dyn Fn(AxisId) -> bool,
-        parts: &Parts,
+        parts: &[Option<Index>],
     ) -> Result<Walked, PlanError> {
         let packet = digits_of(&self.packet, self.axes())?;
         let stream = self.stream(place(&packet, 1))?;
         let mut known: BTreeMap<&Index, i64> = BTreeMap::new();
         let mut first: Option<Division> = None;
-        for at in parts.at.iter().flatten() {
+        for at in parts.iter().flatten() {
             if known.contains_key(at) {
                 continue;
             }
@@ -314,13 +313,13 @@ impl Order<'_> {
         }
         let Some(division) = first else { return Err("no slice holds an element".to_owned()) };
         let start = |at: &Option<Index>| Some(known.get(at.as_ref()?)?.saturating_sub(division.base));
-        let starts = loops_from_first(&parts.at.iter().map(start).collect::<Vec<_>>());
+        let starts = loops_from_first(&parts.iter().map(start).collect::<Vec<_>>());
         Ok(Walked { starts, ..self.walked(division, &stream, packet.size()) })
     }
 
     /// The first part, and another one, for messages.
-    fn two_parts(&self, parts: &Parts, other: &Index) -> [String; 2] {
-        let first = parts.at.iter().flatten().next();
+    fn two_parts(&self, parts: &[Option<Index>], other: &Index) -> [String; 2] {
+        let first = parts.iter().flatten().next();
         [first.unwrap_or(other), other].map(|index| describe(Some(&Cell::Live(index.clone())), self.axes()))
     }
 
@@ -363,6 +362,9 @@ pub(crate) struct Across {
     /// Where each place is along the axis that each crossing subtracts; nothing for a place that holds nothing.
     pub(crate) at: Vec<Option<Vec<u64>>>,
 }
+
+/// Most places of a fetch: slices of all clusters and chips.
+pub(crate) const MAX_PLACES: u64 = 1 << 16;
 
 impl Across {
     /// Of the places that a mapping counts.
