@@ -7,93 +7,9 @@ use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop};
 use crate::map::{Map, Pad};
 use crate::method::Call;
-use crate::value::{Affine, Memory, TensorType, Value, View};
+use crate::value::{Affine, Deferred, Exchange, Memory, Redistribution, Slice, TensorType, Value, View};
 use visa_ir::build::NewOp;
 use visa_mapping::ops::chip_shuffle::ChipShuffle;
-
-/// A transfer whose destination is not named yet.
-#[derive(Clone)]
-pub(crate) enum Deferred {
-    /// `table.gather::<Axis, Payload>()`, and its index.
-    Gather { table: View, along: Map, index: Option<View> },
-    /// `table.view_mut().scatter::<Axis, Payload>()`, and its index.
-    Scatter { table: View, along: Map, index: Option<View> },
-    /// `tensor.chip_shuffle(..)` and the like.
-    Redistribution(Redistribution),
-}
-
-/// Steps by which chips and clusters get parts of others.
-#[derive(Clone)]
-pub(crate) struct Redistribution {
-    input: View,
-    /// The last step.
-    step: Step,
-    /// The chip that each chip gets its part from, if a shuffle names it.
-    chips: Option<Vec<i64>>,
-    /// True if the two clusters of a chip swap.
-    swaps: bool,
-    slices: Vec<Slice>,
-}
-
-/// A step of a redistribution, in the order in which they follow each other.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
-    ChipShuffle,
-    ClusterSwap,
-    ChipSlice,
-    ClusterSlice,
-}
-
-impl Step {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "chip_shuffle" => Self::ChipShuffle,
-            "cluster_swap" => Self::ClusterSwap,
-            "chip_slice" | "asymmetric_chip_slice" => Self::ChipSlice,
-            "cluster_slice" | "asymmetric_cluster_slice" => Self::ClusterSlice,
-            _ => return None,
-        })
-    }
-
-    /// The method of the step.
-    fn name(self) -> &'static str {
-        match self {
-            Self::ChipShuffle => "chip_shuffle",
-            Self::ClusterSwap => "cluster_swap",
-            Self::ChipSlice => "chip_slice",
-            Self::ClusterSlice => "cluster_slice",
-        }
-    }
-
-    /// Returns true if the step selects positions, and may follow itself.
-    fn selects(self) -> bool {
-        match self {
-            Self::ChipSlice | Self::ClusterSlice => true,
-            Self::ChipShuffle | Self::ClusterSwap => false,
-        }
-    }
-}
-
-/// One position of an axis for each chip or cluster.
-#[derive(Clone)]
-struct Slice {
-    step: Step,
-    axis: Map,
-    positions: Vec<i64>,
-    /// The element mapping after it.
-    element: Map,
-}
-
-impl Deferred {
-    /// The kind of the transfer, for messages.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::Gather { .. } => "a gather",
-            Self::Scatter { .. } => "a scatter",
-            Self::Redistribution(_) => "a redistribution",
-        }
-    }
-}
 
 impl<'a> Evaluator<'a> {
     /// The first call of a deferred transfer; `None` for another method.
@@ -104,7 +20,7 @@ impl<'a> Evaluator<'a> {
             "gather" => Deferred::Gather { table: table(), along: along()?, index: None },
             "scatter" => Deferred::Scatter { table: table(), along: along()?, index: None },
             name => {
-                let Some(step) = Step::named(name) else { return Ok(None) };
+                let Some(step) = Exchange::named(name) else { return Ok(None) };
                 let input = view.clone();
                 let empty = Redistribution { input, step, chips: None, swaps: false, slices: Vec::new() };
                 Deferred::Redistribution(self.step_of(frame, call, empty, step)?)
@@ -163,7 +79,7 @@ impl<'a> Evaluator<'a> {
                 self.written(frame, call.span, &made, to)?;
                 Ok(Value::Nothing)
             }
-            (Deferred::Redistribution(plan), name, _) => match Step::named(name) {
+            (Deferred::Redistribution(plan), name, _) => match Exchange::named(name) {
                 Some(step) if plan.step < step || (plan.step == step && step.selects()) => Ok(
                     Value::Deferred(Deferred::Redistribution(self.step_of(frame, call, plan, step)?).into()),
                 ),
@@ -216,14 +132,14 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// `asymmetric_chip_slice`, `asymmetric_cluster_slice`: each chip or cluster keeps one position of its own tensor.
+    /// `asymmetric_chip_slice`, `asymmetric_cluster_slice`: each chip or cluster keeps one position of its tensor.
     pub(crate) fn asymmetric_slice(
         &mut self,
         frame: &mut Frame,
         view: &View,
         call: &Call,
     ) -> Eval<Option<Value>> {
-        let Some(step) = Step::named(&call.name).filter(|_| call.name.starts_with("asymmetric")) else {
+        let Some(step) = Exchange::named(&call.name).filter(|_| call.name.starts_with("asymmetric")) else {
             return Ok(None);
         };
         let empty =
@@ -246,18 +162,24 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A redistribution with one more step.
-    fn step_of(&self, frame: &Frame, call: &Call, plan: Redistribution, step: Step) -> Eval<Redistribution> {
+    fn step_of(
+        &self,
+        frame: &Frame,
+        call: &Call,
+        plan: Redistribution,
+        step: Exchange,
+    ) -> Eval<Redistribution> {
         if plan.input.ty.memory != Memory::Dm {
             return Err(self.unknown(frame, call, "a tensor outside of data memory"));
         }
         let mut plan = Redistribution { step, ..plan };
         match step {
-            Step::ChipShuffle => {
+            Exchange::ChipShuffle => {
                 let chips = self.each(frame, call, "the chip that each chip gets its part from")?;
                 self.shared(frame, &plan.input, call, "chip", chips.len())?;
                 plan.chips = Some(chips);
             }
-            Step::ClusterSwap => {
+            Exchange::ClusterSwap => {
                 let cluster = self.dim(frame, call.span, &plan.input.ty, "cluster")?;
                 if cluster.live(self) != Some(2) {
                     let message = format!(
@@ -268,7 +190,7 @@ impl<'a> Evaluator<'a> {
                 }
                 plan.swaps = true;
             }
-            Step::ChipSlice | Step::ClusterSlice => {
+            Exchange::ChipSlice | Exchange::ClusterSlice => {
                 let slice = self.slice_of(frame, call, &plan, step)?;
                 plan.slices.push(slice);
             }
@@ -277,8 +199,8 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The positions that a step selects.
-    fn slice_of(&self, frame: &Frame, call: &Call, plan: &Redistribution, step: Step) -> Eval<Slice> {
-        let dim = if step == Step::ChipSlice { "chip" } else { "cluster" };
+    fn slice_of(&self, frame: &Frame, call: &Call, plan: &Redistribution, step: Exchange) -> Eval<Slice> {
+        let dim = if step == Exchange::ChipSlice { "chip" } else { "cluster" };
         let positions = self.each(frame, call, "a position for each of them")?;
         self.shared(frame, &plan.input, call, dim, positions.len())?;
         let axis = self.wanted_map(frame, call, call.map(0), "the axis whose positions are selected")?;
@@ -313,8 +235,9 @@ impl<'a> Evaluator<'a> {
 
     /// The tensor that a redistribution makes.
     fn redistributed(&mut self, frame: &mut Frame, call: &Call, plan: &Redistribution) -> Eval<View> {
-        let of = |step: Step| plan.slices.iter().filter(move |slice| slice.step == step).collect::<Vec<_>>();
-        let (chips, clusters) = (of(Step::ChipSlice), of(Step::ClusterSlice));
+        let of =
+            |step: Exchange| plan.slices.iter().filter(move |slice| slice.step == step).collect::<Vec<_>>();
+        let (chips, clusters) = (of(Exchange::ChipSlice), of(Exchange::ClusterSlice));
         let mut view = plan.input.clone();
         if !chips.is_empty() {
             view = self.chips_sliced(frame, call, (view, plan.chips.as_deref()), &chips)?;

@@ -2,6 +2,7 @@
 //! remaining operations are written. No code of the input is compiled or runs.
 
 mod addresses;
+mod aliases;
 mod branch;
 mod calls;
 mod cfg;

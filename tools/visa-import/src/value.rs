@@ -1,7 +1,6 @@
 //! Values of the input's expressions while it is read.
 
 use crate::condition::Condition;
-use crate::deferred::Deferred;
 use crate::error::SourcePosition;
 use crate::integer::{Int, IntTy};
 use crate::iterate::Iter;
@@ -286,6 +285,90 @@ pub(crate) enum Unit {
     Main,
     Sub,
     Dma,
+}
+
+/// A transfer whose destination is not named yet.
+#[derive(Clone)]
+pub(crate) enum Deferred {
+    /// `table.gather::<Axis, Payload>()`, and its index.
+    Gather { table: View, along: Map, index: Option<View> },
+    /// `table.view_mut().scatter::<Axis, Payload>()`, and its index.
+    Scatter { table: View, along: Map, index: Option<View> },
+    /// `tensor.chip_shuffle(..)` and the like.
+    Redistribution(Redistribution),
+}
+
+/// Steps by which chips and clusters get parts of others.
+#[derive(Clone)]
+pub(crate) struct Redistribution {
+    pub(crate) input: View,
+    /// The last step.
+    pub(crate) step: Exchange,
+    /// The chip that each chip gets its part from, if a shuffle names it.
+    pub(crate) chips: Option<Vec<i64>>,
+    /// True if the two clusters of a chip swap.
+    pub(crate) swaps: bool,
+    pub(crate) slices: Vec<Slice>,
+}
+
+/// A step of a redistribution, in the order in which they follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exchange {
+    ChipShuffle,
+    ClusterSwap,
+    ChipSlice,
+    ClusterSlice,
+}
+
+impl Exchange {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "chip_shuffle" => Self::ChipShuffle,
+            "cluster_swap" => Self::ClusterSwap,
+            "chip_slice" | "asymmetric_chip_slice" => Self::ChipSlice,
+            "cluster_slice" | "asymmetric_cluster_slice" => Self::ClusterSlice,
+            _ => return None,
+        })
+    }
+
+    /// The method of the step.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ChipShuffle => "chip_shuffle",
+            Self::ClusterSwap => "cluster_swap",
+            Self::ChipSlice => "chip_slice",
+            Self::ClusterSlice => "cluster_slice",
+        }
+    }
+
+    /// Returns true if the step selects positions, and may follow itself.
+    pub(crate) fn selects(self) -> bool {
+        match self {
+            Self::ChipSlice | Self::ClusterSlice => true,
+            Self::ChipShuffle | Self::ClusterSwap => false,
+        }
+    }
+}
+
+/// One position of an axis for each chip or cluster.
+#[derive(Clone)]
+pub(crate) struct Slice {
+    pub(crate) step: Exchange,
+    pub(crate) axis: Map,
+    pub(crate) positions: Vec<i64>,
+    /// The element mapping after it.
+    pub(crate) element: Map,
+}
+
+impl Deferred {
+    /// The kind of the transfer, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Gather { .. } => "a gather",
+            Self::Scatter { .. } => "a scatter",
+            Self::Redistribution(_) => "a redistribution",
+        }
+    }
 }
 
 /// A floating-point number of the host, computed in its format.
