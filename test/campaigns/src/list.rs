@@ -3,8 +3,8 @@
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT, Step};
 use crate::settings::Settings;
 use crate::{
-    addresses, bounds, chips, choices, compute, contractions, enumeration, exports, host_rust, imports, loops,
-    mutants, open_clauses, orders, overlaps, pipelines, plans, raised, ranks, rows, schedules, sweep,
+    addresses, bounds, chips, choices, compute, contractions, enumeration, exports, host_rust, imports,
+    loops, mutants, open_clauses, orders, overlaps, pipelines, plans, raised, ranks, rows, schedules, sweep,
     transfers, transposes,
 };
 

@@ -17,7 +17,7 @@ use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, nearest};
 use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
-use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::facts::{DeclaredAxes, mappings};
 use visa_mapping::ops::call::calling;
 use visa_mapping::ops::func::Func;
 use visa_mapping::{Dim, Tensor};
@@ -230,9 +230,8 @@ fn axes_used(
     for func in functions {
         for id in func.regions().iter().flat_map(|&body| module.walk(body)) {
             let op = module.op(ctx, id);
-            for clause in op.clauses() {
-                let map = op.body::<Expr>(&clause.name);
-                used.extend(map.iter().flat_map(|map| map.axis_names(axes)).map(|axis| axis.to_string()));
+            for (_, map) in mappings(op) {
+                used.extend(map.axis_names(axes).iter().map(ToString::to_string));
             }
         }
     }

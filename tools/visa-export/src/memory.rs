@@ -7,7 +7,7 @@ use crate::views::{OneOf, Operand};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use visa_ir::module::{OpRef, ValueId};
-use visa_mapping::facts::address::THEN;
+use visa_mapping::facts::address::further;
 use visa_mapping::ops::chip_shuffle::ChipShuffle;
 use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::indexed::{GatherToDm, ScatterOp};
@@ -20,6 +20,7 @@ pub(crate) const ADDRESS: &str = "address";
 /// The kind of notes about the engines of a transfer, and the order of its parts.
 const TRANSFER: &str = "transfer stream";
 
+#[expect(clippy::wrong_self_convention, reason = "methods have the names of the operations")]
 impl Body<'_, '_> {
     /// `tm.to_hbm`.
     pub(crate) fn to_hbm(&mut self, op: OpRef<'_>) -> Export<()> {
@@ -261,8 +262,7 @@ impl Body<'_, '_> {
     /// The comment for the addresses of a rotating buffer, which the language lacks.
     pub(crate) fn rotating(&mut self, op: OpRef<'_>, at: Option<i64>) -> Vec<String> {
         let mut comments = self.address(at);
-        let later: Vec<String> =
-            op.entries(THEN.name).into_iter().flatten().flatten().map(|at| at.to_string()).collect();
+        let later: Vec<String> = further(op).into_iter().flatten().map(|at| at.to_string()).collect();
         if !later.is_empty() {
             comments.push(self.lacks(ADDRESS, format!("in later iterations at {}", later.join(", "))));
         }
@@ -321,7 +321,7 @@ impl Body<'_, '_> {
     }
 }
 
-/// How an operation creates a tensor.
+/// The creation of a tensor by an operation.
 pub(crate) enum Created<'w> {
     /// As the value of an expression.
     Value(TokenStream),

@@ -9,7 +9,7 @@ pub(crate) type Export<T> = Result<T, Diagnostic>;
 
 /// Refuses an operation.
 pub(crate) fn refuse(op: OpRef<'_>, message: impl Display) -> Diagnostic {
-    Diagnostic::error("export", op.span(), format!("`{}` is not exported: {message}", op.name()))
+    Diagnostic::error("export", op.span(), format!("`{op}` is not exported: {message}"))
 }
 
 /// Refuses an operation, and names the change that makes it exportable.

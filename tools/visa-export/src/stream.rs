@@ -36,6 +36,7 @@ const FLIT_BYTES: u64 = 32;
 /// The commit engine keeps a multiple of these bytes of a flit (book 09).
 const KEPT_BYTES: u64 = 8;
 
+#[expect(clippy::wrong_self_convention, reason = "methods have the names of the operations")]
 impl Body<'_, '_> {
     /// `stream.begin`.
     pub(crate) fn begin(&mut self, op: OpRef<'_>) -> Export<()> {

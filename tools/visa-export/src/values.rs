@@ -7,7 +7,7 @@ use visa_algebra::Expr;
 use visa_ir::module::ValueId;
 use visa_machine::Unit;
 
-/// How a kernel holds a tensor.
+/// The ownership of a tensor in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ownership {
     /// A variable of the kernel.

@@ -258,12 +258,12 @@ impl Body<'_, '_> {
 /// Membership of a kind of tensors in a list.
 pub(crate) trait OneOf {
     /// Returns true if the kind is in the list.
-    fn is_one_of(self, kinds: &[&'static visa_mapping::TensorKind]) -> bool;
+    fn is_one_of(&self, kinds: &[&'static visa_mapping::TensorKind]) -> bool;
 }
 
 impl OneOf for &'static visa_mapping::TensorKind {
-    fn is_one_of(self, kinds: &[&'static visa_mapping::TensorKind]) -> bool {
-        kinds.iter().any(|own| std::ptr::eq(*own, self))
+    fn is_one_of(&self, kinds: &[&'static visa_mapping::TensorKind]) -> bool {
+        kinds.iter().any(|own| std::ptr::eq(*own, *self))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::stages::emit_rust::emit_rust;
 use crate::stages::load::Loaded;
 use crate::stages::order::{IssueOrder, order};
 use crate::stages::plan::{self, Planned};
+use crate::stages::replan::{is_replanned, replan};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
@@ -45,7 +46,13 @@ pub(crate) fn choose(
     let Loaded { ctx, mut module } = loaded;
     let input = flags.advise.then(|| module.clone());
     let (planned, order) = match &flags.plan {
-        Some(options) => plan::plan(&ctx, &mut module, options, registry, flags, console)?,
+        Some(options) if is_replanned(&ctx, &module, options, console) => {
+            replan(&ctx, &mut module, options, registry, flags, console)?
+        }
+        Some(options) => {
+            let planned = plan::plan(&ctx, &mut module, options, registry, flags, console)?;
+            (planned, IssueOrder::default())
+        }
         None => (Planned::default(), close(&ctx, &mut module, registry, flags, console)?),
     };
     emit(&ctx, &module, flags, console)?;

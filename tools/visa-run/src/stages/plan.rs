@@ -4,8 +4,6 @@ use crate::console::{Console, Outcome};
 use crate::flags::Flags;
 use crate::stages::close::{inline, run};
 use crate::stages::entry;
-use crate::stages::order::IssueOrder;
-use crate::stages::replan::{REPLAN, has_option, replan};
 use crate::{passes, pictures};
 use visa_ir::context::{Context, quote};
 use visa_ir::diag::{Diagnostic, Severity};
@@ -48,25 +46,8 @@ pub(crate) struct Planned {
     pub(crate) is_input: bool,
 }
 
-/// Plans a kernel. Returns the plan and the order of its commands.
-pub(crate) fn plan(
-    ctx: &Context,
-    module: &mut Module,
-    options: &str,
-    registry: &Registry,
-    flags: &Flags,
-    console: &mut Console<'_>,
-) -> Outcome<(Planned, IssueOrder)> {
-    let is_closed = Level::of(ctx, module) == Level::Memory
-        && open::first(ctx, module, |opening| opening == Opening::Configuration).is_none();
-    if is_closed && (console.rust.is_some() || has_option(options, REPLAN)) {
-        return replan(ctx, module, options, registry, flags, console);
-    }
-    plan_open(ctx, module, options, registry, flags, console).map(|planned| (planned, IssueOrder::default()))
-}
-
 /// Plans a kernel with open choices.
-fn plan_open(
+pub(crate) fn plan(
     ctx: &Context,
     module: &mut Module,
     options: &str,

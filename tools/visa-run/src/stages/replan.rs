@@ -14,11 +14,13 @@ use visa_cost::Each;
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
+use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
 use visa_opt::Registry;
+use visa_pass::Level;
 
 /// The option of `plan-kernel` that plans a kernel from its function.
-pub(crate) const REPLAN: &str = "replan";
+const REPLAN: &str = "replan";
 
 /// The option of `plan-kernel` and of `raise` that permits any order of sums.
 const FREE_SUMS: &str = "free-sums";
@@ -32,6 +34,14 @@ struct Closed {
     /// The order of its commands.
     order: IssueOrder,
     version: Version,
+}
+
+/// Returns true if a kernel is written in full, and planned all the same: it is in Rust, or the options request it.
+pub(crate) fn is_replanned(ctx: &Context, module: &Module, options: &str, console: &Console<'_>) -> bool {
+    let is_configuration = |opening| opening == Opening::Configuration;
+    let is_closed =
+        Level::of(ctx, module) == Level::Memory && open::first(ctx, module, is_configuration).is_none();
+    is_closed && (console.rust.is_some() || has_option(options, REPLAN))
 }
 
 /// Plans a kernel from its function, and keeps the faster of both. Returns the plan and the order of its commands.
@@ -53,7 +63,8 @@ pub(crate) fn replan(
     let is_planned = plan::is_from_function(&report);
     let is_explanation =
         |finding: &Diagnostic| finding.severity == Severity::Remark && finding.code == plan::PASS;
-    let explained: Vec<Diagnostic> = report.findings.iter().filter(|f| is_explanation(f)).cloned().collect();
+    let explained: Vec<Diagnostic> =
+        report.findings.iter().filter(|finding| is_explanation(finding)).cloned().collect();
     // Decisions are a part of the comparison; the reason for a kernel without a plan is not.
     report.findings.retain(|finding| !(is_planned && is_explanation(finding)));
     console.passed(&report)?;
@@ -90,7 +101,7 @@ fn all_options(options: &str, console: &Console<'_>) -> String {
 }
 
 /// Returns true if options have a flag.
-pub(crate) fn has_option(options: &str, name: &str) -> bool {
+fn has_option(options: &str, name: &str) -> bool {
     let is_set = |option: &str| option == name || option.strip_prefix(name) == Some("=true");
     options.split_whitespace().any(is_set)
 }
