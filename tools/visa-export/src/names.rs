@@ -47,6 +47,9 @@ const RESERVED: &[&str] = &[
     "Zero",
 ];
 
+/// The keyword of edition 2024, which `syn` takes for a name.
+const EDITION_KEYWORD: &str = "gen";
+
 /// Names that are given so far in one scope.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
@@ -107,21 +110,21 @@ impl AxisNames {
     }
 }
 
-/// A name as an identifier: raw if it is a keyword, with `_` after it if the keyword cannot be raw.
+/// A name as an identifier: raw if it is a keyword.
 pub(crate) fn ident(name: &str) -> Ident {
-    match name {
-        "self" | "Self" | "super" | "crate" | "_" => Ident::new(&format!("{name}_"), Span::call_site()),
-        _ => syn::parse_str(name).unwrap_or_else(|_| Ident::new_raw(name, Span::call_site())),
-    }
+    let plain = syn::parse_str(name).ok().filter(|_| name != EDITION_KEYWORD);
+    plain.unwrap_or_else(|| Ident::new_raw(name, Span::call_site()))
 }
 
-/// A name with letters, digits and `_` alone, which does not begin with a digit.
+/// A name with letters, digits and `_` alone, which does not begin with a digit. A keyword that cannot be raw has `_`
+/// after it.
 fn letters(name: &str) -> String {
     let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' };
     let name: String = name.chars().map(letter).collect();
-    match name.chars().next() {
-        Some(first) if !first.is_ascii_digit() => name,
-        Some(_) | None => format!("v{name}"),
+    match (name.as_str(), name.chars().next()) {
+        ("self" | "Self" | "super" | "crate" | "_", _) => format!("{name}_"),
+        (_, Some(first)) if !first.is_ascii_digit() => name,
+        (_, Some(_) | None) => format!("v{name}"),
     }
 }
 
@@ -143,6 +146,7 @@ mod tests {
     fn keywords_are_raw_or_changed() {
         assert_eq!(names(&["loop", "type", "gen"]), ["r#loop", "r#type", "r#gen"]);
         assert_eq!(names(&["self", "crate", "super"]), ["self_", "crate_", "super_"]);
+        assert_eq!(names(&["self_", "self"]), ["self_", "self__2"]);
     }
 
     #[test]

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 /// Most bytes of a file that is read.
 pub(crate) const MAX_BYTES: u64 = 16 << 20;
 
-/// The lines of a manifest that give the root of a crate.
-#[derive(Default)]
+/// The crate of the vendor's toolchain.
+const TOOLCHAIN: &str = "furiosa-opt-std";
+
+/// The keys of a manifest that give the root of a crate.
 struct Manifest {
     is_package: bool,
     /// The path of `[lib]`, or else of the first `[[bin]]`.
@@ -105,37 +107,24 @@ fn package_root(path: &Path, own: &Manifest) -> Option<PathBuf> {
     given.into_iter().chain(usual).chain(binary).find(|root| own.is_package && root.is_file())
 }
 
-/// The keys of a manifest that are needed: sections, strings and lists of strings, as `cargo` writes them.
+/// The keys of a manifest that are needed.
 fn parsed(path: &Path) -> Result<Manifest, String> {
     let text = read(path)?;
-    let mut own = Manifest::default();
-    let mut section = String::new();
-    let mut in_members = false;
-    for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
-        own.has_toolchain |= line.contains("furiosa-opt-std") || line.contains("furiosa_opt_std");
-        if line.starts_with('[') && !in_members {
-            section = line.trim_matches(['[', ']']).to_owned();
-            own.is_package |= section == "package";
-            continue;
-        }
-        let (key, value) = line.split_once('=').unwrap_or(("", line));
-        let path = (key.trim() == "path").then(|| strings(value).next()).flatten();
-        match section.as_str() {
-            "lib" if path.is_some() => own.root = path,
-            "bin" if path.is_some() && own.binary.is_none() => own.binary = path,
-            "workspace" if in_members || key.trim() == "members" => {
-                own.members.extend(strings(value));
-                in_members = !value.contains(']');
-            }
-            _ => {}
-        }
-    }
-    Ok(own)
-}
-
-/// The strings in quotes of a line.
-fn strings(text: &str) -> impl Iterator<Item = String> + use<'_> {
-    text.split('"').skip(1).step_by(2).map(str::to_owned)
+    let all: toml::Table =
+        text.parse().map_err(|why: toml::de::Error| format!("`{}`: {}", path.display(), why.message()))?;
+    let table = |name: &str| all.get(name).and_then(toml::Value::as_table);
+    let path_of = |target: &toml::Table| target.get("path")?.as_str().map(str::to_owned);
+    let binaries = all.get("bin").and_then(toml::Value::as_array).into_iter().flatten();
+    let members = table("workspace").and_then(|own| own.get("members")).and_then(toml::Value::as_array);
+    let members = members.into_iter().flatten().filter_map(toml::Value::as_str);
+    let dependencies = table("dependencies").into_iter().flat_map(toml::Table::keys);
+    Ok(Manifest {
+        is_package: table("package").is_some(),
+        root: table("lib").and_then(path_of),
+        binary: binaries.filter_map(toml::Value::as_table).find_map(path_of),
+        members: members.map(str::to_owned).collect(),
+        has_toolchain: dependencies.map(|name| name.replace('_', "-")).any(|name| name == TOOLCHAIN),
+    })
 }
 
 pub(crate) fn canonical(path: &Path) -> PathBuf {

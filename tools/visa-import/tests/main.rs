@@ -25,7 +25,7 @@ fn modules_of_several_files_are_one_crate() {
         std::fs::write(&path, text).expect("a file");
         path
     };
-    write("Cargo.toml", "");
+    write("Cargo.toml", "[package]\nname = \"kernels\"");
     write("src/lib.rs", "pub mod axes; pub mod kernels;");
     write("src/axes.rs", "axes![A = 2 * super::kernels::HALF];");
     write("src/kernels/mod.rs", "pub const HALF: usize = 256; pub mod copy; mod other;");
