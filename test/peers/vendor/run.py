@@ -13,6 +13,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE.parent.parent / "kernels"
 SECONDS = 120
+# The exit code if the published crates cannot be had.
+NO_CRATES = 3
 CRATES = {"0.6": "=0.6.0", "0.8": "=0.8.1", "0.10": "=0.10.0"}
 # The passes that refusals name, and nothing else.
 PASSES = ("--plan-vector", "--inline=erase=true", "--select-configs", "--select-transfers", "--plan-kernel")
@@ -167,8 +169,8 @@ def main():
         exported = [kernel for kernel, good in zip(kernels, pool.map(Kernel.export, kernels)) if good]
         list(pool.map(Kernel.come_back, exported))
     if not asked.no_check and not check(exported, asked.crate or folder / "crate", asked.version):
-        print("the vendor's crates do not resolve or do not compile: no kernel is checked", file=sys.stderr)
-        return 1
+        print("the registry lacks the vendor's crates, or they do not compile here: no kernel is checked", file=sys.stderr)
+        return NO_CRATES
     print("| kernel | exported, or refused because | after | compiled | equal | same cycles |\n|---|---|---|---|---|---|")
     for kernel in kernels:
         good = kernel in exported
@@ -178,7 +180,10 @@ def main():
     count = lambda value: sum(getattr(kernel, value) == "yes" for kernel in exported)
     print(f"\n{len(kernels)} kernels ({len(illegal)} texts are not legal on rngd): {len(exported)} exported "
           f"({100 * len(exported) / max(len(kernels), 1):.1f} %), {count('compiled')} compiled, {count('equal')} equal, {count('cycles')} with the same cycles")
-    return 0
+    wrong = [kernel for kernel in exported if kernel.compiled not in ("yes", "") or kernel.equal.startswith("no:")]
+    for kernel in wrong:
+        print(f"{kernel.file.stem}:{kernel.name}: {kernel.compiled if kernel.compiled != 'yes' else kernel.equal}", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

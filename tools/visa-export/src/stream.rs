@@ -94,6 +94,9 @@ impl Body<'_, '_> {
         let fetch = Fetch::of(op)?;
         let (source, result) = (op.operands()[0], fetch.result_stream()?.id);
         refuse_if(op, fetch.pad()?, "the language masks with zeros alone (`pad`)")?;
+        for part in [fetch.chip()?, fetch.cluster()?, fetch.slice()?] {
+            refuse_if(op, part, "`chip`, `cluster` and `slice`, a lift of the language, are not written")?;
+        }
         let (time, packet) = (fetch.time()?, fetch.packet()?);
         let masked = has_zero(&time) || has_zero(&packet);
         let [read_time, read_packet] = [&time, &packet].map(|map| without_zero(map));

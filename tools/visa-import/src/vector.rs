@@ -41,10 +41,16 @@ struct Operand {
 }
 
 impl Operand {
-    /// The operands that a mode reads. The methods take one in any case, also where the stream is all arguments.
+    /// The operands that a mode reads. The methods take one in any case, also where the stream is all arguments: its
+    /// guards still choose the groups.
     fn read_by(self, mode: Option<ArgMode>) -> Self {
         match mode.map(ArgMode::operands) {
-            Some([false, false]) => Self { when: self.when, ..Self::default() },
+            Some([false, false]) => {
+                let apply = |Guards(all): Guards<Number>| {
+                    Guards(all.into_iter().map(|(guard, _)| (guard, Slot::Apply)).collect())
+                };
+                Self { when: self.when.map(apply), ..Self::default() }
+            }
             Some(_) | None => self,
         }
     }
