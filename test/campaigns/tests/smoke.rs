@@ -180,6 +180,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "overlaps",
         "host-rust",
         "host-files",
+        "exports",
         "imports",
         "transposes",
         "addresses",
