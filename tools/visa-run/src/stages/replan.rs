@@ -106,8 +106,8 @@ fn has_option(options: &str, name: &str) -> bool {
     options.split_whitespace().any(is_set)
 }
 
-/// A kernel with its calls inlined and everything closed, and its report. On a measured machine, a kernel from Rust has
-/// the vendor's order; `schedule` has the options for other kernels, `None` for the order of the text.
+/// A kernel with its calls inlined and everything closed, and its report. On a measured machine, a kernel from Rust
+/// has the vendor's order; `schedule` has the options for other kernels, `None` for the order of the text.
 fn closed(
     ctx: &Context,
     (mut module, entry): (Module, &str),
