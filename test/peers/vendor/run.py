@@ -103,7 +103,7 @@ class Kernel:
         # A name that is a keyword has `_` after it.
         self.back.write_text(self.back.read_text().replace(f"@{self.name}_(", f"@{self.name}("))
         code, out, err = run(self.tool("visa-opt"), self.text, "--prove-equal", self.back)
-        self.equal = "yes" if code == 0 else f"{'unknown' if code == 2 else 'no'}: {(out + err).strip().splitlines()[-1] if out + err else code}"
+        self.equal = "yes" if code == 0 else f"{'no' if code == 1 else 'unknown'}: {(out + err).strip().splitlines()[-1] if out + err else code}"
         ours, theirs = self.cost(self.text), self.cost(self.back)
         self.cycles = "yes" if ours == theirs and ours.isdigit() else f"{ours} and {theirs}"
 
