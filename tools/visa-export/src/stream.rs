@@ -178,25 +178,18 @@ impl Body<'_, '_> {
             let (name, value) = (format_ident!("{name}"), Literal::i64_unsuffixed(value));
             Ok(quote!(#name: #value))
         };
+        let (slice1, slice0) = (("slice1", switch.slice1()?), ("slice0", switch.slice0()?));
+        let (time0, ring) = (("time0", switch.time0()?), ("ring_size", switch.ring()?));
         let (name, fields) = match switch.topology()? {
             TopologyName::Forwarding => ("Forwarding", Vec::new()),
-            TopologyName::Broadcast01 => ("Broadcast01", vec!["slice1", "slice0", "time0"]),
-            TopologyName::Broadcast1 => ("Broadcast1", vec!["slice1", "slice0"]),
-            TopologyName::Transpose => ("Transpose", vec!["slice1", "slice0"]),
-            TopologyName::InterTranspose => ("InterTranspose", vec!["slice1", "slice0", "time0"]),
-            TopologyName::TransposedBroadcast1 => ("TransposedBroadcast1", vec!["slice1", "slice0"]),
-            TopologyName::Custom => ("CustomBroadcast", vec!["ring_size"]),
+            TopologyName::Broadcast01 => ("Broadcast01", vec![slice1, slice0, time0]),
+            TopologyName::Broadcast1 => ("Broadcast1", vec![slice1, slice0]),
+            TopologyName::Transpose => ("Transpose", vec![slice1, slice0]),
+            TopologyName::InterTranspose => ("InterTranspose", vec![slice1, slice0, time0]),
+            TopologyName::TransposedBroadcast1 => ("TransposedBroadcast1", vec![slice1, slice0]),
+            TopologyName::Custom => ("CustomBroadcast", vec![ring]),
         };
-        let mut given = Vec::new();
-        for name in fields {
-            let value = match name {
-                "slice1" => switch.slice1()?,
-                "slice0" => switch.slice0()?,
-                "time0" => switch.time0()?,
-                _ => switch.ring()?,
-            };
-            given.push(field(name, value)?);
-        }
+        let given = fields.into_iter().map(|(name, value)| field(name, value)).collect::<Export<Vec<_>>>()?;
         let name = format_ident!("{name}");
         let config = if given.is_empty() {
             quote!(SwitchConfig::#name)

@@ -37,7 +37,10 @@ impl Evaluator<'_> {
         match dim {
             Dim::Chip => stream.chip = held,
             Dim::Cluster => stream.cluster = held,
-            _ => stream.slice = held,
+            Dim::Slice => stream.slice = held,
+            Dim::Pe | Dim::Row | Dim::Element | Dim::Time | Dim::Packet => {
+                return Err(frame.error(call.span, format!("a lift of the {}s", dim.name())));
+            }
         }
         Ok(Value::Stream(Box::new(stream)))
     }

@@ -75,6 +75,7 @@ impl Tool {
             .with_builtin("visa-opt", command(move |args, io| opt.opt(args, io)))
             .with_builtin("visa-run", command(move |args, io| run.run(args, io)))
             .with_builtin("visa-import", command(visa_import::run))
+            .with_builtin("visa-export", command(visa_export::run))
     }
 
     /// The three as one program, on the process's own arguments and streams: `PROGRAM opt|run|lit ARGUMENTS`.
