@@ -87,20 +87,27 @@ impl Components {
         all
     }
 
-    /// The components by name. Their sum is the total: cycles in which several commands run count as negative.
+    /// The components by name.
     #[must_use]
     pub fn named(&self) -> [(&'static str, i128); 6] {
+        self.each().map(|(part, cycles)| (part.map_or("overlap", Component::name), cycles))
+    }
+
+    /// The components, and at the end their overlap. Their sum is the total: cycles in which several commands run
+    /// count as negative.
+    #[must_use]
+    pub fn each(&self) -> [(Option<Component>, i128); 6] {
         let work =
             [self.loads, self.stores, self.transfers, self.contractions, self.pipelines].map(i128::from);
         let overlap = i128::from(self.total) - work.iter().sum::<i128>();
         let [loads, stores, transfers, contractions, pipelines] = work;
         [
-            (Component::Loads.name(), loads),
-            (Component::Stores.name(), stores),
-            (Component::Transfers.name(), transfers),
-            (Component::Contractions.name(), contractions),
-            (Component::Pipelines.name(), pipelines),
-            ("overlap", overlap),
+            (Some(Component::Loads), loads),
+            (Some(Component::Stores), stores),
+            (Some(Component::Transfers), transfers),
+            (Some(Component::Contractions), contractions),
+            (Some(Component::Pipelines), pipelines),
+            (None, overlap),
         ]
     }
 

@@ -2,7 +2,7 @@
 
 use crate::body::File;
 use crate::comments::head;
-use crate::kernel::{Written, function};
+use crate::kernel::{Written, function, is_host};
 use crate::mappings::Mappings;
 use crate::names::{AxisNames, Names};
 use crate::notes::Notes;
@@ -81,7 +81,7 @@ pub fn rust(
     let axes = DeclaredAxes::build(ctx, module).0;
     let used = axes_used(ctx, module, &functions, &axes);
     let mut types = Names::of_types();
-    let axis_names = AxisNames::new(used.iter().map(String::as_str), &mut types);
+    let axis_names = AxisNames::new(used.iter().map(|(axis, _)| axis.as_str()), &mut types);
     let mut mappings = Mappings::new(&axes, &axis_names);
     mappings.name(&dims_used(&functions), &mut types);
     let mut values = Names::default();
@@ -109,10 +109,7 @@ pub fn rust(
             refused.insert(name);
         }
     }
-    let sizes = used.iter().map(|axis| {
-        let size = axes.resolve(axis).map(|id| axes.size(id)).unwrap_or_default();
-        (axis_names.get(axis), Literal::u64_unsuffixed(size))
-    });
+    let sizes = used.iter().map(|(axis, size)| (axis_names.get(axis), Literal::u64_unsuffixed(*size)));
     let text = whole(&file, &mut parts, sizes.collect(), items);
     let text = text.map_err(|why| Diagnostic::error("export", Span::default(), format!("no Rust: {why}")))?;
     Ok(Exported { text, functions: written })
@@ -154,7 +151,7 @@ fn chosen<'a>(
     module: &'a Module,
     entry: Option<&str>,
 ) -> Result<Vec<Func<'a>>, Diagnostic> {
-    let all: Vec<Func<'a>> =
+    let mut all: Vec<Func<'a>> =
         module.ops(module.body()).iter().filter_map(|&id| Func::cast(module.op(ctx, id))).collect();
     let name = |func: &Func<'a>| func.name().map(|name| name.to_string()).unwrap_or_default();
     if all.is_empty() {
@@ -162,6 +159,8 @@ fn chosen<'a>(
         let fix = "give text at memory level, before `--lower-to-seq` and `--lower-to-hw`";
         return Err(Diagnostic::error("export", Span::default(), message).fix(Some(fix.to_owned())));
     }
+    // A host program is refused if a kernel that it launches is.
+    all.sort_by_key(|func| is_host(*func));
     let Some(entry) = entry else { return Ok(all) };
     let Some(first) = all.iter().find(|func| name(func) == entry) else {
         let names: Vec<String> = all.iter().map(name).collect();
@@ -216,13 +215,13 @@ fn dims_used(functions: &[Func<'_>]) -> Vec<(Dim, Expr)> {
         .collect()
 }
 
-/// The axes of the functions, in the order of their declaration.
+/// The axes of the functions with their sizes, in the order of their declaration.
 fn axes_used(
     ctx: &Context,
     module: &Module,
     functions: &[Func<'_>],
     axes: &visa_algebra::Axes,
-) -> Vec<String> {
+) -> Vec<(String, u64)> {
     let mut used: BTreeSet<String> = BTreeSet::new();
     for tensor in tensors(functions) {
         used.extend(tensor.axis_names(axes).iter().map(ToString::to_string));
@@ -237,6 +236,6 @@ fn axes_used(
     }
     axes.iter()
         .filter(|(id, name, _)| used.contains(*name) && axes.skew(*id).is_none())
-        .map(|(_, name, _)| name.to_owned())
+        .map(|(_, name, size)| (name.to_owned(), size))
         .collect()
 }

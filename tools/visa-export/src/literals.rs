@@ -12,7 +12,19 @@ pub(crate) fn constant(op: OpRef<'_>, number: Number, dtype: DType) -> Export<To
     match dtype {
         DType::I32 => integer(op, number),
         DType::F32 => Ok(float(number.0 as f32)),
-        other => Err(refuse(op, format!("the language has no constants of `{other}` in the vector engine"))),
+        DType::I4
+        | DType::I5
+        | DType::I8
+        | DType::I9
+        | DType::I16
+        | DType::U8
+        | DType::F4e2m1
+        | DType::F8e4m3
+        | DType::F8e5m2
+        | DType::F16
+        | DType::Bf16 => {
+            Err(refuse(op, format!("the language has no constants of `{dtype}` in the vector engine")))
+        }
     }
 }
 
@@ -32,7 +44,9 @@ pub(crate) fn fill(op: OpRef<'_>, number: Number, dtype: DType) -> Export<TokenS
         DType::Bf16 => converted("bf16"),
         DType::F8e4m3 => converted("f8e4m3"),
         DType::F8e5m2 => converted("f8e5m2"),
-        other => return Err(refuse(op, format!("the language fills no tensor of `{other}`"))),
+        DType::I5 | DType::I9 | DType::U8 | DType::F4e2m1 | DType::F16 => {
+            return Err(refuse(op, format!("the language fills no tensor of `{dtype}`")));
+        }
     })
 }
 

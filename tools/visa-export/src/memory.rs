@@ -12,7 +12,7 @@ use visa_mapping::ops::chip_shuffle::ChipShuffle;
 use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::indexed::{GatherToDm, ScatterOp};
 use visa_mapping::ops::to_tile::ToTile;
-use visa_mapping::ops::transfer::{ToDm, ToHbm, ToSpm};
+use visa_mapping::ops::transfer::{ToDm, ToHbm, ToSpm, queue, stream_order};
 use visa_mapping::{DM, Dim, HBM, SPM, Tensor, TensorKind};
 
 /// The kind of notes about addresses.
@@ -27,11 +27,7 @@ impl Body<'_, '_> {
         let to = ToHbm::of(op)?;
         let mut lacking = self.address(to.at_unless_auto()?);
         self.check_padded(op, to.padded())?;
-        lacking.extend(self.stream_of(
-            to.queue()?.is_some(),
-            to.engines()?.is_some(),
-            to.time()?.is_some() || to.packet()?.is_some(),
-        ));
+        lacking.extend(self.stream_of(op)?);
         self.transfer(op, to.source()?.id, to.result_tensor()?.id, &lacking)
     }
 
@@ -39,11 +35,7 @@ impl Body<'_, '_> {
     pub(crate) fn to_dm(&mut self, op: OpRef<'_>) -> Export<()> {
         let to = ToDm::of(op)?;
         let mut lacking = self.rotating(op, to.at_unless_auto()?);
-        lacking.extend(self.stream_of(
-            to.queue()?.is_some(),
-            to.engines()?.is_some(),
-            to.time()?.is_some() || to.packet()?.is_some(),
-        ));
+        lacking.extend(self.stream_of(op)?);
         self.transfer(op, to.source()?.id, to.result_tensor()?.id, &lacking)
     }
 
@@ -51,11 +43,7 @@ impl Body<'_, '_> {
     pub(crate) fn to_spm(&mut self, op: OpRef<'_>) -> Export<()> {
         let to = ToSpm::of(op)?;
         let mut lacking = self.rotating(op, to.at_unless_auto()?);
-        lacking.extend(self.stream_of(
-            to.queue()?.is_some(),
-            to.engines()?.is_some(),
-            to.time()?.is_some() || to.packet()?.is_some(),
-        ));
+        lacking.extend(self.stream_of(op)?);
         self.transfer(op, to.source()?.id, to.result_tensor()?.id, &lacking)
     }
 
@@ -63,11 +51,7 @@ impl Body<'_, '_> {
     pub(crate) fn to_tile(&mut self, op: OpRef<'_>) -> Export<()> {
         let to = ToTile::of(op)?;
         self.check_padded(op, to.padded())?;
-        let lacking = self.stream_of(
-            to.queue()?.is_some(),
-            to.engines()?.is_some(),
-            to.time()?.is_some() || to.packet()?.is_some(),
-        );
+        let lacking = self.stream_of(op)?;
         let (source, tensor) = (to.source()?.id, to.tensor()?.id);
         let operand = self.read_view(op, source)?;
         if operand.root == self.roots.root(tensor) {
@@ -270,13 +254,14 @@ impl Body<'_, '_> {
     }
 
     /// The comment for the stream of a transfer, which the language lacks.
-    fn stream_of(&mut self, queue: bool, engines: bool, time: bool) -> Vec<String> {
-        let named = [(queue, "queue"), (engines, "engines"), (time, "time and packet")];
+    fn stream_of(&mut self, op: OpRef<'_>) -> Export<Vec<String>> {
+        let (queue, order) = (queue(op)?, stream_order(op)?);
+        let named = [(queue.is_some(), "queue"), (order.is_some(), "engines, time and packet")];
         let set: Vec<&str> = named.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect();
         if set.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        vec![self.lacks(TRANSFER, format!("the transfer's {} are chosen by the compiler", set.join(", ")))]
+        Ok(vec![self.lacks(TRANSFER, format!("the compiler chooses {} of the transfer", set.join(", ")))])
     }
 
     fn check_padded(&self, op: OpRef<'_>, padded: bool) -> Export<()> {

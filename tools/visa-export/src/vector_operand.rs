@@ -120,18 +120,19 @@ impl Body<'_, '_> {
             let both = self.plain(op, given, of)?;
             return Ok(vec![both.clone(), both]);
         };
-        let mut operands = vec![quote!(()), quote!(())];
+        let mut operands = [None, None];
         for (guard, slot) in &when.0 {
             let value = match slot {
                 Slot::Immediate(number) => self.slot(op, Some(*number), given, of)?,
                 Slot::Value => self.slot(op, None, given, of)?,
                 Slot::Apply => self.plain(op, given, of)?,
             };
+            // The first guard that holds counts.
             for at in groups(op, *guard)? {
-                operands[at] = value.clone();
+                operands[at].get_or_insert_with(|| value.clone());
             }
         }
-        Ok(operands)
+        Ok(operands.map(|own| own.unwrap_or_else(|| quote!(()))).to_vec())
     }
 
     /// The groups to which a function of one argument applies.
@@ -199,26 +200,24 @@ impl Body<'_, '_> {
 
 /// The groups that a guard is for: group 0 or 1 by bit 3, or both.
 fn groups(op: OpRef<'_>, guard: Guard) -> Export<Vec<usize>> {
-    match guard.to_string().as_str() {
-        "0xxx" => Ok(vec![0]),
-        "1xxx" => Ok(vec![1]),
-        "xxxx" => Ok(vec![0, 1]),
-        other => {
-            Err(refuse(op, format!("guard `{other}` selects elements of a group, and the language groups")))
+    match guard.bits() {
+        [None, None, None, Some(second)] => Ok(vec![usize::from(second)]),
+        [None, None, None, None] => Ok(vec![0, 1]),
+        [Some(_), ..] | [_, Some(_), ..] | [_, _, Some(_), _] => {
+            Err(refuse(op, format!("guard `{guard}` selects elements of a group, and the language groups")))
         }
     }
 }
 
 /// A guard in the language, whose first bit is bit 0.
 fn guard_tokens(guard: Guard) -> TokenStream {
-    let text = guard.to_string();
-    if text == "xxxx" {
+    if guard.bits() == [None; 4] {
         return quote!(TagGuard::all());
     }
-    let bits = text.chars().rev().map(|bit| match bit {
-        '1' => quote!(BitReq::One),
-        '0' => quote!(BitReq::Zero),
-        _ => quote!(BitReq::Ignore),
+    let bits = guard.bits().map(|bit| match bit {
+        Some(true) => quote!(BitReq::One),
+        Some(false) => quote!(BitReq::Zero),
+        None => quote!(BitReq::Ignore),
     });
     quote!(TagGuard::matches([#(#bits),*]))
 }

@@ -70,13 +70,14 @@ impl Versions<'_> {
 
     /// The components of both reports that differ, the greatest gain first.
     fn changes(&self, line: LineOf<'_>) -> Vec<String> {
-        let [kernel, plan] = [self.kernel, self.plan].map(|version| Components::of(&version.report).named());
-        let pairs = kernel.into_iter().zip(plan).map(|((name, before), (_, after))| (name, before, after));
+        let [kernel, plan] = [self.kernel, self.plan].map(|version| Components::of(&version.report).each());
+        let pairs = kernel.into_iter().zip(plan).map(|((part, before), (_, after))| (part, before, after));
         let mut changed: Vec<_> = pairs.filter(|(_, before, after)| before != after).collect();
         changed.sort_by_key(|(_, before, after)| after - before);
         let unit = format!("{}s", self.kernel.report.unit.name());
-        let change = |(name, before, after): &(&str, i128, i128)| {
-            let lines = lines(&self.kernel.report, name, line);
+        let change = |(part, before, after): &(Option<Component>, i128, i128)| {
+            let name = part.map_or("overlap", Component::name);
+            let lines = part.map_or_else(String::new, |part| lines(&self.kernel.report, part, line));
             format!("{:+} {unit} by {name}: {before} here, {after} in the plan{lines}", after - before)
         };
         changed.iter().map(change).collect()
@@ -84,9 +85,9 @@ impl Versions<'_> {
 }
 
 /// The lines of the commands of a component, the longest first; empty if no line is known.
-fn lines(report: &Report, component: &str, line: LineOf<'_>) -> String {
+fn lines(report: &Report, component: Component, line: LineOf<'_>) -> String {
     let mut cycles: BTreeMap<String, u64> = BTreeMap::new();
-    let commands = report.commands.iter().filter(|command| Component::of(command).name() == component);
+    let commands = report.commands.iter().filter(|command| Component::of(command) == component);
     for command in commands {
         let Some(line) = line(command.span) else { continue };
         let sum = cycles.entry(line).or_default();

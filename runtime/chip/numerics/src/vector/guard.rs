@@ -28,6 +28,12 @@ impl Guard {
         id & self.care == self.wanted
     }
 
+    /// The required values of the bits, bit 0 first; `None` for either value.
+    #[must_use]
+    pub fn bits(self) -> [Option<bool>; ID_BITS] {
+        std::array::from_fn(|bit| (self.care >> bit & 1 == 1).then_some(self.wanted >> bit & 1 == 1))
+    }
+
     /// The ids for which it holds.
     #[must_use]
     pub fn ids(self) -> IdSet {
