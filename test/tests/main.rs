@@ -11,6 +11,7 @@ mod pages;
 mod prose;
 mod raised;
 mod references;
+mod refused_plan;
 mod rewriting;
 mod tensor;
 mod text;

@@ -84,25 +84,18 @@ fn ten_thousand_operations_are_planned_with_fewer_candidates() {
 /// much: few of the distributions fit.
 #[test]
 fn distributions_that_fit_are_ranked_among_those_of_ten_thousand_operations() {
-    let start = Instant::now();
     let (code, printed, errors) = run("visa-run", &["-", "--plan", "--cost"], &maps(4096));
-    assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
     assert_eq!(code, 0, "{errors}");
     assert!(printed.contains(" cycles on rngd"), "{printed}");
 }
 
-/// With 16 numbers of each, the values take 640 KB.
+/// With 16 numbers of each, the values take 640 KB: each half of the operations is a step.
 #[test]
-fn ten_thousand_operations_whose_values_do_not_fit_are_refused() {
-    let start = Instant::now();
-    let (code, _, errors) = run("visa-run", &["-", "--plan", "--cost"], &maps(8192));
-    assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
-    assert_eq!(code, 1);
-    assert!(errors.contains("error[plan-kernel]: no plan of `tm.map` fits the machine"), "{errors}");
-    let message =
-        "it begins a step of 10000 operations, whose values do not fit data memory and the register file";
-    assert!(errors.contains(message), "{errors}");
-    assert!(errors.contains("= fix: divide the function into several, and plan them one by one"), "{errors}");
+fn ten_thousand_operations_whose_values_do_not_fit_are_two_steps() {
+    let planned = good("visa-opt", &["-", "--plan-kernel"], &maps(8192));
+    let steps = planned.lines().filter(|line| line.contains("// Step ")).count();
+    assert_eq!(steps, 2);
+    assert!(planned.contains("// Step 2 of 2"), "the second half is a step");
 }
 
 /// Several cores count plans and estimate transfers; the search has the same plans in the same order.

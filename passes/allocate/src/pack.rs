@@ -133,9 +133,44 @@ fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64, effort: Effo
 /// if an address would not fit 64 bits.
 #[must_use]
 pub fn apart(buffers: &[Buffer]) -> Option<Packing> {
-    let always: Vec<_> = buffers.iter().map(|buffer| Buffer { live: (0, usize::MAX), ..*buffer }).collect();
-    let free: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].fixed.is_none()).collect();
-    in_order(&always, &free)?.whole()
+    let mut packing = in_order(buffers, &[])?;
+    let fixed = buffers.iter().filter(|buffer| buffer.bytes > 0);
+    let fixed = fixed.filter_map(|buffer| Some((buffer.fixed?, buffer.fixed?.saturating_add(buffer.bytes))));
+    let mut taken: Vec<(u64, u64)> = fixed.collect();
+    taken.sort_unstable();
+    for (buffer, address) in
+        buffers.iter().zip(&mut packing.addresses).filter(|(_, address)| address.is_none())
+    {
+        let start = lowest(buffer, &taken)?;
+        let end = start.checked_add(buffer.bytes)?;
+        packing.peak = packing.peak.max(end);
+        *address = Some(start);
+        take(&mut taken, start, end);
+    }
+    packing.whole()
+}
+
+/// Adds bytes to the sorted ones that are taken. Neighbours become one, so that few are looked at for each buffer.
+fn take(taken: &mut Vec<(u64, u64)>, start: u64, end: u64) {
+    let at = taken.partition_point(|(before, _)| *before <= start);
+    match taken[..at].last_mut().filter(|before| before.1 == start) {
+        Some(before) => before.1 = end,
+        None if start < end => taken.insert(at, (start, end)),
+        None => {}
+    }
+}
+
+/// The lowest address of a buffer that meets none of the sorted bytes that are taken.
+fn lowest(buffer: &Buffer, taken: &[(u64, u64)]) -> Option<u64> {
+    let align = buffer.align.max(1);
+    let mut address = 0_u64;
+    for &(start, end) in taken {
+        if address.checked_add(buffer.bytes)? <= start {
+            break;
+        }
+        address = address.max(end.checked_next_multiple_of(align)?);
+    }
+    Some(address)
 }
 
 /// Sort keys of buffers, largest first.
@@ -264,14 +299,7 @@ impl<'a> PackedBuffer<'a> {
             Some((start, start.saturating_add(buffers[other].bytes)))
         }));
         self.taken.sort_unstable();
-        let align = buffer.align.max(1);
-        let mut address = 0_u64;
-        for &(start, end) in &self.taken {
-            if address.checked_add(buffer.bytes)? <= start {
-                break;
-            }
-            address = address.max(end.checked_next_multiple_of(align)?);
-        }
+        let address = lowest(buffer, &self.taken)?;
         self.now.peak = self.now.peak.max(address.checked_add(buffer.bytes)?);
         self.now.addresses[at] = Some(address);
         Some(())

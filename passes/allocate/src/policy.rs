@@ -153,6 +153,9 @@ impl Within {
 /// Most pairs of buffers that the search for a longer rest looks at, of each rest.
 const REST_STEPS: usize = 1 << 18;
 
+/// Most buffers that longer rests are tried for: placing more of them once takes seconds.
+const MOST_RESTED: usize = 4096;
+
 /// The packing in which bytes rest as long as possible before they are used again: the more operations are between,
 /// the less likely the new command comes while the old one still runs. The longest rest is found by halving, as if
 /// buffers that fit with a long rest always fitted with a shorter one; a search that finds a little less memory with
@@ -167,6 +170,9 @@ fn latest(buffers: &[Buffer], within: &Within) -> Option<Packing> {
         within.pack(&buffers.iter().map(later).collect::<Vec<_>>(), Effort { enough, steps })
     };
     let mut best = rested(0)?;
+    if buffers.len() > MOST_RESTED {
+        return Some(best);
+    }
     let (mut done, mut over) = (0, buffers.iter().map(|buffer| buffer.live.1).max().unwrap_or(0) + 1);
     while over - done > 1 {
         let middle = done + (over - done) / 2;

@@ -30,6 +30,8 @@ pub struct Array {
     pub joined: usize,
     /// The windows that its axes count, if it is an image.
     pub image: Option<Image>,
+    /// The terms of the windows that its axes count, if it is an array without copies of them.
+    pub view: Option<Expr>,
 }
 
 /// The greatest part of a row that padding to whole units of HBM may add.
@@ -57,6 +59,9 @@ impl Array {
     #[must_use]
     pub fn layout(&self, axes: &Axes) -> Expr {
         let size = |name: &Arc<str>| axes.id(name).map_or(1, |id| axes.size(id));
+        if let Some(view) = &self.view {
+            return view.clone();
+        }
         if let Some(image) = &self.image {
             let (row, padded) = (Expr::axis(&image.row), self.pitch(size(&image.row)));
             let row = if padded == size(&image.row) { row } else { row.pad(padded, PadKind::Top) };
@@ -79,6 +84,18 @@ impl Array {
             if at == last && padded != size(name) { axis.pad(padded, PadKind::Top) } else { axis }
         };
         Expr::pair(self.axes.iter().enumerate().map(term))
+    }
+
+    /// The same array with its axes of one position first, which are nowhere in memory.
+    #[must_use]
+    pub fn with_long_axes_last(mut self, axes: &Axes) -> Self {
+        let long = |name: &Arc<str>| axes.id(name).is_some_and(|id| axes.size(id) > 1);
+        let joined = self.axes.iter().rev().take(self.joined);
+        let whole = self.joined <= 1 || joined.into_iter().all(long);
+        if self.image.is_none() && self.view.is_none() && whole {
+            self.axes.sort_by_key(long);
+        }
+        self
     }
 
     /// A layout in data memory whose rows end with the padding of the array, if a slice holds whole rows: a store can
@@ -170,6 +187,16 @@ impl Array {
             }
         });
         Tensor { maps: vec![Expr::Literal(1), Expr::pair(terms)], ..whole }
+    }
+
+    /// Elements from a position along an axis to the next one; `None` if the axis shares a dimension with others.
+    #[must_use]
+    pub fn step(&self, axis: &str, axes: &Axes) -> Option<u64> {
+        let layout = self.layout(axes);
+        let terms = layout.terms();
+        let has = |term: &&Expr| matches!(&term.axis_names(axes)[..], [own] if **own == *axis);
+        let at = terms.iter().position(has)?;
+        terms[at + 1..].iter().map(|term| term.size(axes).ok()).product()
     }
 
     /// The axes of a transfer of `source` to `result`, the array or a tile of it, that moves the padding of rows, so

@@ -175,6 +175,9 @@ pub struct Choice {
     pub share: u64,
     /// Slices of a ring that divide the sum, a divisor of `share`; the ring divides the streamed axes among them.
     pub share_sum: u64,
+    /// True if neighbouring slices divide the sum, so that the ring of a sum between slices has no others.
+    /// Neighbouring slices divide the rows otherwise, and may exchange the stream.
+    pub sum_inside: bool,
     /// True if the slices of a ring that divide the sum load whole rows of the stream, and exchange parts of the sum
     /// before.
     pub by_rows: bool,
@@ -302,6 +305,12 @@ impl Contraction {
         };
         let expression = || epilogue.expression.as_ref().map(|expression| (expression, formats()));
         epilogue.passes.of(0, || vec![expression()])
+    }
+
+    /// Returns true if an operand has several axes of rows whose last one has no padding.
+    #[must_use]
+    pub fn has_several_rows(&self) -> bool {
+        self.free.iter().any(|rows| rows.long.len() > 1 && rows.row.is_none())
     }
 
     /// True if the results along the batch are added: the result lacks its axis.

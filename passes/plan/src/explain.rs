@@ -197,7 +197,8 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
             Promotion::Stream => "the slices of a group divide the columns of the sums",
             Promotion::Reuse | Promotion::Row => "the slices of a group divide the rows of the sums",
         };
-        all.push(format!("sums are added between {} slices; {freed}", choice.sum));
+        let neighbours = if choice.sum_inside { "neighbouring " } else { "" };
+        all.push(format!("sums are added between {} {neighbours}slices; {freed}", choice.sum));
     }
     if let Some(axis) = &problem.epilogue.added {
         all.push(format!("results along `[{axis}]` are added in data memory"));

@@ -90,9 +90,13 @@ impl VectorPass {
     }
 }
 
-/// Cycles of the pipelines of an expression on `flits`, of which at most four lanes are used if `few`.
+/// Cycles of the pipelines of an expression on `flits`, of which at most four lanes are used if `few`. The fetch of
+/// the first pipeline takes `accesses`.
 #[must_use]
-pub fn cycles(passes: &[VectorPass], flits: u64, few: bool, machine: &Machine) -> u64 {
-    let pass = |pass: &VectorPass| pass.steps(few) * flits + pass.latency(machine) + STAGES;
-    passes.iter().map(pass).sum()
+pub fn cycles(passes: &[VectorPass], (flits, accesses): (u64, u64), few: bool, machine: &Machine) -> u64 {
+    let pass = |(number, pass): (usize, &VectorPass)| {
+        let fetched = if number == 0 { accesses } else { flits };
+        fetched.max(pass.steps(few) * flits) + pass.latency(machine) + STAGES
+    };
+    passes.iter().enumerate().map(pass).sum()
 }

@@ -32,6 +32,8 @@ use visa_machine::Unit;
 
 /// Most steps that are planned together.
 const MOST_STEPS: usize = 24;
+/// Most operations of these steps: kernels with more take seconds to lower.
+const MOST_OPERATIONS: usize = 1024;
 /// States of the values between steps that are kept.
 const MOST_STATES: usize = 2048;
 /// Plans of a step with the same places of its values that are priced.
@@ -144,8 +146,9 @@ impl Joint<'_> {
     /// A plan that an engine refuses.
     pub fn run(&self, func: OpId) -> Result<Vec<Rc<Outcome>>, Diagnostic> {
         let steps = self.kernel.steps.len();
+        let operations: usize = self.kernel.steps.iter().map(|step| step.work.operations()).sum();
         let own = || self.outcomes.to_vec();
-        if steps == 1 || steps > MOST_STEPS || self.search.effort.look() {
+        if steps == 1 || steps > MOST_STEPS || operations > MOST_OPERATIONS || self.search.effort.look() {
             return Ok(own());
         }
         let mut places = Places::default();

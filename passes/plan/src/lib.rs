@@ -6,6 +6,7 @@
 //! parts of the machine.
 
 pub mod array;
+pub mod changed;
 pub mod chips;
 pub mod contraction;
 pub mod counters;

@@ -24,8 +24,9 @@ pub struct Transfers<'a> {
     known: Mutex<HashMap<PricedTransfer, Option<u64>>>,
 }
 
-/// A transfer by the texts of its source and its result, the cluster of its engines, and whether it moves padding.
-type PricedTransfer = (String, String, Option<u64>, bool);
+/// A transfer by the texts of its source and its result, the cluster of its engines, the bytes from a request to its
+/// first byte in HBM, and true if it moves padding.
+type PricedTransfer = (String, String, (Option<u64>, u64), bool);
 
 impl<'a> Transfers<'a> {
     /// No prices yet.
@@ -37,14 +38,38 @@ impl<'a> Transfers<'a> {
     /// Cycles of a load by the engines of a cluster, or of all; `None` if no engine makes it.
     #[must_use]
     pub fn load(&self, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
-        self.priced(source, result, queue, None)
+        self.priced(source, result, (queue, 0), None)
+    }
+
+    /// Cycles of a load by all engines of a tile that begins `offset` bytes after a request; `None` if no engine makes
+    /// it.
+    #[must_use]
+    pub fn load_from(&self, offset: u64, source: &Tensor, result: &Tensor) -> Option<u64> {
+        self.priced(source, result, (None, offset), None)
+    }
+
+    /// Cycles of a store by all engines to such a tile; `None` if no engine makes it.
+    #[must_use]
+    pub fn store_to(&self, array: &Array, offset: u64, source: &Tensor, result: &Tensor) -> Option<u64> {
+        let padded = array.padded_axes(source, result, self.axes);
+        self.priced(source, result, (None, offset), padded.as_ref())
+    }
+
+    /// Bytes from a multiple of a request to a byte of an array that starts at one. By the `flat` model all bytes cost
+    /// the same.
+    #[must_use]
+    pub fn offset(&self, byte: u64) -> u64 {
+        match self.model {
+            MemoryModel::Flat => 0,
+            MemoryModel::Book | MemoryModel::Detailed => byte % self.machine.limits.dma_request_bytes.max(1),
+        }
     }
 
     /// Cycles of a store of an array, or of a tile of it, by these engines, with the padding that it moves; `None`
     /// if no engine makes it.
     #[must_use]
     pub fn store(&self, array: &Array, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
-        self.priced(source, result, queue, array.padded_axes(source, result, self.axes).as_ref())
+        self.priced(source, result, (queue, 0), array.padded_axes(source, result, self.axes).as_ref())
     }
 
     /// Returns true if transfers may have a queue, and those of different clusters run in parallel (book 10): in the
@@ -56,21 +81,21 @@ impl<'a> Transfers<'a> {
         parallel && self.vocabulary.has_queues()
     }
 
-    /// Cycles of a transfer, with the axes of the padding that it moves.
+    /// Cycles of a transfer with these engines and this offset, and with the axes of the padding that it moves.
     fn priced(
         &self,
         source: &Tensor,
         result: &Tensor,
-        queue: Option<u64>,
+        from: (Option<u64>, u64),
         padded: Option<&Axes>,
     ) -> Option<u64> {
         let (axes, key) =
-            (padded.unwrap_or(self.axes), (source.to_string(), result.to_string(), queue, padded.is_some()));
+            (padded.unwrap_or(self.axes), (source.to_string(), result.to_string(), from, padded.is_some()));
         // No thread waits for another one's price, which may be divided among threads too.
         if let Some(&known) = self.known().get(&key) {
             return known;
         }
-        let cycles = self.price(source, result, queue, axes);
+        let cycles = self.price(source, result, from, axes);
         self.known().insert(key, cycles);
         cycles
     }
@@ -80,13 +105,20 @@ impl<'a> Transfers<'a> {
     }
 
     /// Works out the cycles of a transfer.
-    fn price(&self, source: &Tensor, result: &Tensor, queue: Option<u64>, axes: &Axes) -> Option<u64> {
+    fn price(
+        &self,
+        source: &Tensor,
+        result: &Tensor,
+        (queue, offset): (Option<u64>, u64),
+        axes: &Axes,
+    ) -> Option<u64> {
         let names = source.axis_names(axes);
         let free = |axis: AxisId| names.iter().all(|name| **name != *axes.name(axis));
         // A move within data memory has another address at its end.
         let half = (self.machine.memory.dm_bytes_per_slice / 2).cast_signed();
         let write = if source.is(&DM) && result.is(&DM) { half } else { 0 };
-        let start = Start { read: 0, write, dtype: source.dtype };
+        let at = |tensor: &Tensor| if tensor.is(&HBM) { offset.cast_signed() } else { 0 };
+        let start = Start { read: at(source), write: write + at(result), dtype: source.dtype };
         let (pcie, machine, model) = (false, self.machine, self.model);
         let cx = TransferCx { source, result, start, free: &free, pcie, queue, axes, machine, model };
         let price = || match model {

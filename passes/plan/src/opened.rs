@@ -2,12 +2,15 @@
 //! operations specify the computation; the plan chooses its own. The types of arguments and results stay, and so do
 //! the addresses of the arguments.
 
+pub mod direct;
 pub mod kept;
 pub mod restore;
 
+use crate::changed::changes;
+use crate::opened::direct::make_direct;
 use crate::opened::kept::{Reason, kept, kept_interface};
-use crate::opened::restore::{Addresses, Copies, restore};
-use crate::written::{Layouts, layouts};
+use crate::opened::restore::{Copies, Restored, restore};
+use crate::written::{Written, written};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::{Module, OpId};
 use visa_ir::open::{self, Opening};
@@ -23,8 +26,8 @@ use visa_raise::function::{append, folded_function, function};
 use visa_raise::interface::Interface;
 use visa_raise::tensor::reals::Folded;
 
-/// Plans one function of a module, whose arguments and results have these layouts.
-type PlanOne<'p> = &'p dyn Fn(&mut PassCx<'_>, OpId, Layouts) -> Result<(), Vec<Diagnostic>>;
+/// Plans one function of a module with a written interface.
+type PlanOne<'p> = &'p dyn Fn(&mut PassCx<'_>, OpId, Written) -> Result<(), Vec<Diagnostic>>;
 
 /// The kernels that are planned from their functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,18 +134,19 @@ fn planned(
     if raised.module.walk_all().iter().all(|&id| computes_nothing(cx, &raised.module, id)) {
         return Err(Reason::new("it moves tensors, and computes nothing".to_owned(), span));
     }
-    let addresses = Addresses::of(cx.module.op(cx.ctx, func));
+    let axes = cx.analysis::<DeclaredAxes>();
+    let changes = changes(cx.module.op(cx.ctx, func), &axes.0)?;
+    let kept = Restored::of(cx.module.op(cx.ctx, func), changes);
     let mut module = cx.module.clone();
     module.erase(func);
     let (new, _) = append(cx.ctx, &mut module, &raised);
     if request.kernels == (Kernels::Every { free_sums: true }) {
         free_sums(cx.ctx, &mut module, new)?;
     }
-    let axes = cx.analysis::<DeclaredAxes>();
-    let layouts = layouts(cx.ctx, (&module, new), &interface, (&axes.0, request.unit));
+    let written = written(cx.ctx, (&module, new), (&interface, &kept.changes), (&axes.0, request.unit));
     let options = Options::defaults(pass.options);
     let mut inner = PassCx::new(cx.ctx, &mut module, &options);
-    plan(&mut inner, new, layouts).map_err(|errors| of(errors, "its function has no plan"))?;
+    plan(&mut inner, new, written).map_err(|errors| of(errors, "its function has no plan"))?;
     let counts = pass.statistics.iter().map(|&(name, _)| (name, inner.counted(name))).collect();
     let findings = inner.into_findings();
     let kernel = module.ops(module.body()).iter().copied().find(|&id| {
@@ -150,7 +154,8 @@ fn planned(
         op.is(&FUNC) && declared(op).is_some_and(|own| *own == *name)
     });
     let kernel = kernel.ok_or_else(|| Reason::new("its function has no plan".to_owned(), span))?;
-    let copies = restore(cx.ctx, (&mut module, kernel), &interface, &addresses)?;
+    let copies = restore(cx.ctx, (&mut module, kernel), &interface, &kept)?;
+    make_direct(cx.ctx, &mut module, kernel)?;
     let errors = verify(cx.ctx, &module);
     if errors.iter().any(|error| error.severity == Severity::Error) {
         return Err(of(errors, "the plan of its function does not fit its interface"));
@@ -179,6 +184,7 @@ fn route(name: &str, span: Span, kernels: Kernels, planned: Result<&Planned, &Re
             let copies = [
                 (&planned.copies.arguments, "copied within HBM first, to rows that the plan reads"),
                 (&planned.copies.results, "copied within HBM at the end, to the layout that is written"),
+                (&planned.copies.changed, "copied within HBM at the end, over the argument"),
             ];
             let lines = copies.into_iter().filter(|(names, _)| !names.is_empty());
             let remark = lines.fold(

@@ -215,10 +215,11 @@ impl Reader<'_> {
             name: name.to_owned(),
             dtype: ty.dtype,
             axes: written.map_or_else(|| self.axis_order(value, &ty), |layout| layout.axes.clone()),
-            unit: written.map_or(self.unit, |layout| layout.unit),
+            unit: self.shared.written_rows(value).map_or(self.unit, |layout| layout.unit),
             most_padding: self.shared.padding(value).unwrap_or(MostPadding::Packets),
             joined: 1,
             image: None,
+            view: None,
         })
     }
 
@@ -381,18 +382,21 @@ impl Reader<'_> {
         self.windows.get(&source).map_or_else(|| self.arrays[number].clone(), |(_, array)| array.clone())
     }
 
-    /// Continues the region, or begins another one if reductions along `reduced` would leave no rows to divide.
+    /// Continues the region, or begins another one if it has all operations that it may have, or if reductions along
+    /// `reduced` would leave no rows to divide.
     fn begin(&mut self, op: OpRef<'_>, reduced: &[Arc<str>]) -> Result<(), Diagnostic> {
-        let mut axes: Vec<Arc<str>> =
-            self.region.values.iter().flat_map(|value| value.array.axes.clone()).collect();
+        let mut operands = Vec::new();
         for at in 0..op.operands().len() {
             let ty =
                 op.operand_type::<Value>(at).ok_or_else(|| unplanned(op, "an operand that is no value"))?;
-            axes.extend(ty.axes.iter().cloned());
+            operands.extend(ty.axes.iter().cloned());
         }
         let divides = |axis: &Arc<str>| !reduced.contains(axis) && !self.region.reduced.contains(axis);
-        let rows = axes.iter().filter(|axis| divides(axis)).any(|axis| self.size(axis) > 1);
-        if !rows && !self.region.operations.is_empty() {
+        let before = self.region.values.iter().flat_map(|value| &value.array.axes);
+        let rows = operands.iter().chain(before).any(|axis| divides(axis) && self.size(axis) > 1);
+        let most = self.region.ops.first().and_then(|first| self.fallbacks.most.get(first));
+        let ends = most.is_some_and(|most| self.region.ops.len() >= *most);
+        if (!rows || ends) && !self.region.operations.is_empty() {
             self.close()?;
         }
         self.region.ops.push(op.id);
@@ -555,9 +559,11 @@ impl Reader<'_> {
         if outputs.is_empty() {
             return Ok(None);
         }
-        if self.fallbacks.orders.contains(&first) {
-            let slot = outputs[0].1;
-            self.in_order(&mut region, slot, self.module.op(self.ctx, first));
+        let first = self.module.op(self.ctx, first);
+        let wanted: Vec<Vec<Arc<str>>> =
+            outputs.iter().map(|(_, slot)| region.values[*slot].array.axes.clone()).collect();
+        if self.fallbacks.orders.contains(&first.id) {
+            self.in_order(&mut region, &outputs, first);
         }
         let rows = self.rows(&region);
         let mut numbers = Vec::new();
@@ -578,8 +584,12 @@ impl Reader<'_> {
         }
         .hoisted(self.axes);
         let inputs = region.inputs.iter().map(|(_, number)| *number).collect();
-        let first = self.module.op(self.ctx, first);
-        self.push(Work::Region(Box::new(work)), inputs, numbers, first);
+        self.push(Work::Region(Box::new(work)), inputs, numbers.clone(), first);
+        for ((&(value, _), number), axes) in outputs.iter().zip(numbers).zip(wanted) {
+            let Some(value) = value.filter(|_| self.arrays[number].axes != axes) else { continue };
+            let number = self.reordered(first, number, axes);
+            self.known.insert(value, number);
+        }
         Ok(extra)
     }
 
@@ -643,11 +653,21 @@ impl Reader<'_> {
         let factors = self.factors(op, [op.operands()[0], op.operands()[1]])?;
         let (epilogue, inputs, last) = self.epilogue(*op, &ty)?;
         let most_padding = self.shared.padding(last).unwrap_or(MostPadding::Whole);
-        let out = Array { most_padding, ..self.array(last, &self.name(last), *op)? };
+        let mut out = Array { most_padding, ..self.array(last, &self.name(last), *op)? };
+        let wanted = out.axes.clone();
+        if self.fallbacks.batches.contains(&op.id) {
+            let both = |axis: &Arc<str>| factors.arrays.iter().all(|array| array.position(axis).is_some());
+            out.axes.sort_by_key(|axis| !both(axis));
+        }
+        let moves = out.axes != wanted && self.has_typed_order(last);
         let inputs = factors.numbers.iter().copied().chain(inputs).collect();
         let problem = self.problem(op, factors, (ty.dtype, out.clone()), epilogue)?;
         let output = self.add(last, out);
         self.push(Work::Contraction(Box::new(problem)), inputs, vec![output], *op);
+        if moves {
+            let number = self.reordered(*op, output, wanted);
+            self.known.insert(last, number);
+        }
         Ok(())
     }
 
@@ -657,7 +677,11 @@ impl Reader<'_> {
         let mut summed = axis_list(&*op.over()?).map_err(|why| unplanned(*op, &format!("`over`: {why}")))?;
         if self.fallbacks.sums.contains(&op.id) {
             let sum = self.sum_axis(*op)?;
-            for number in &mut numbers {
+            summed = self.in_largest_order(op, numbers, summed)?;
+            for (&value, number) in values.iter().zip(&mut numbers) {
+                if self.arrays[*number].axes.ends_with(&summed) {
+                    self.join(value, *number, &summed);
+                }
                 *number = self.with_one_sum(*op, *number, (&summed, &sum))?;
             }
             summed = vec![sum];
@@ -666,10 +690,28 @@ impl Reader<'_> {
             self.join(value, number, &summed);
         }
         let arrays = [0, 1].map(|at| self.operand_array(values[at], numbers[at]));
+        let arrays = arrays.map(|array| array.with_long_axes_last(self.axes));
         let prologues = values.map(|value| {
             self.converted.get(&value).map(|(_, prologue)| prologue.clone()).unwrap_or_default()
         });
         Ok(Factors { numbers, arrays, prologues, summed })
+    }
+
+    /// The summed axes: in any order that is the one of the larger operand, so that fewer elements move.
+    fn in_largest_order(
+        &self,
+        op: Contract<'_>,
+        numbers: [usize; 2],
+        summed: Vec<Arc<str>>,
+    ) -> Result<Vec<Arc<str>>, Diagnostic> {
+        let sums = op.result_type::<Value>(0).ok_or_else(|| unplanned(*op, "a result that is no value"))?;
+        if !op.free() && sums.dtype.is_float() {
+            return Ok(summed);
+        }
+        let arrays = numbers.map(|number| &self.arrays[number]);
+        let size = |array: &Array| array.axes.iter().map(|axis| self.size(axis)).product::<u64>();
+        let larger = if size(arrays[1]) > size(arrays[0]) { arrays[1] } else { arrays[0] };
+        Ok(larger.axes.iter().filter(|axis| summed.contains(axis)).cloned().collect())
     }
 
     /// A contraction of `factors` whose sums have the format `accumulator`, and whose result is `out`.
@@ -681,6 +723,7 @@ impl Reader<'_> {
         epilogue: Epilogue,
     ) -> Result<Contraction, Diagnostic> {
         let Factors { arrays: operands, prologues, summed, .. } = factors;
+        let out = out.with_long_axes_last(self.axes);
         let tree = u64::try_from(op.tree()?).map_err(|_| unplanned(*op, "a negative tree"))?;
         // Sums of integers wrap, so that they may be in any order.
         let order = if op.free() || !accumulator.is_float() { SumOrder::Free } else { SumOrder::Exact(tree) };
@@ -694,7 +737,7 @@ impl Reader<'_> {
         let (positions, apart) = self.summed(&operands, &summed, order);
         Ok(Contraction {
             batch: Group::new(&batch, self.axes),
-            free: [self.free(&operands[0], &only(0, 1)), self.free(&operands[1], &only(1, 0))],
+            free: [self.free(op, &operands[0], &only(0, 1)), self.free(op, &operands[1], &only(1, 0))],
             sum: Group::new(&positions, self.axes),
             apart,
             order,
@@ -707,7 +750,7 @@ impl Reader<'_> {
     }
 
     /// The axes of an operand that the other one lacks. Rows of windows are whole packets.
-    fn free(&self, array: &Array, names: &[Arc<str>]) -> Group {
+    fn free(&self, op: Contract<'_>, array: &Array, names: &[Arc<str>]) -> Group {
         let image = array.image.as_ref();
         let row = names
             .last()
@@ -719,7 +762,8 @@ impl Reader<'_> {
             first.zip(last).is_some_and(|(first, last)| last - first + 1 > names.len())
         };
         let odd = |last: &&Arc<str>| names.len() > 1 && !self.size(last).is_power_of_two();
-        match row.or_else(|| names.last().filter(odd).filter(|_| apart())) {
+        let padded = self.fallbacks.rows.contains(&op.id) || apart();
+        match row.or_else(|| names.last().filter(odd).filter(|_| padded)) {
             Some(last) => Group::with_rows(names, Image::padded(self.size(last)), self.axes),
             None => Group::new(names, self.axes),
         }

@@ -11,6 +11,7 @@ pub mod lanes;
 pub mod layout;
 pub mod pieces;
 pub mod planned;
+pub mod reads;
 pub mod reasons;
 pub mod summed;
 pub mod turn;
@@ -154,6 +155,19 @@ pub struct Region {
 }
 
 impl Region {
+    /// Returns true if it copies its only value, in another order of the axes or in another place.
+    #[must_use]
+    pub fn is_copy(&self) -> bool {
+        let copies = |operation: &Operation| match &operation.computation {
+            Computation::Map { expression, cast, .. } => expression.is_none() && cast.is_none(),
+            Computation::Reduce { .. }
+            | Computation::Coordinates { .. }
+            | Computation::Compare { .. }
+            | Computation::Choose { .. } => false,
+        };
+        self.operations.len() == 1 && self.operations.iter().all(copies)
+    }
+
     /// The passes of the map that is operation `number`; `None` if it has no expression, or no passes were found.
     #[must_use]
     pub fn passes(&self, number: usize) -> Option<&[VectorPass]> {

@@ -5,7 +5,7 @@ use crate::contraction::emit::{Planned, Values};
 use crate::contraction::guess::guess;
 use crate::contraction::layout::Layout;
 use crate::contraction::parts::Parts;
-use crate::contraction::space::{Space, Visited};
+use crate::contraction::space::{SMALL_BYTES, Space, Visited};
 use crate::contraction::{Choice, Contraction, Gather, Mode};
 use crate::effort::{Effort, Ending};
 use crate::flow::{Given, Ways, Written};
@@ -38,13 +38,11 @@ const REGIONS_LOWERED: usize = 2 * MOST_LOWERED;
 /// Operations of regions that are lowered: long regions have fewer candidates.
 const MOST_OPERATIONS: usize = 4096;
 /// Operations of regions that are ranked: of long regions, evenly spaced candidates are.
-const MOST_RANKED_OPERATIONS: usize = 1 << 20;
+const MOST_RANKED_OPERATIONS: usize = 1 << 18;
 /// Plans that are lowered, however much their rank is above the best plan so far.
 const LEAST_LOWERED: usize = 3;
-/// The same limits for contractions of few bytes, whose reports take a few milliseconds.
+/// The same limits for contractions of at most [`SMALL_BYTES`].
 const SMALL_LOWERED: (usize, usize) = (24, 64);
-/// Most bytes of the operands and the result of such a contraction.
-const SMALL_BYTES: u64 = 256 << 10;
 /// Ranks of overlapping iterations are up to a twentieth too high: beyond, no plan is better than the best so far.
 const RANK_MARGIN: u64 = 20;
 /// Plans that are lowered or refused by an engine. As many are ranked after the time has ended.
@@ -53,8 +51,8 @@ const MOST_TRIED: usize = 48;
 const MOST_REFUSED: usize = 12;
 /// Rankings of plans, each without the families that engines refused before.
 const MOST_ROUNDS: usize = 16;
-/// Plans that are ranked by the prices of their transfers.
-const MOST_RANKED: usize = 400;
+/// Plans that are ranked by the prices of their transfers: two orders of slices of each of some hundred distributions.
+const MOST_RANKED: usize = 800;
 
 /// The environment of a search.
 pub struct Search<'a> {

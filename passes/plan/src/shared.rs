@@ -2,7 +2,7 @@
 //! arrays. All parts agree on their layout in HBM.
 
 use crate::array::MostPadding;
-use crate::written::{Layout, Layouts};
+use crate::written::{Layout, Layouts, Written};
 use std::collections::{HashMap, HashSet};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -10,6 +10,7 @@ use visa_ir::module::{Module, OpId, OpRef, ValueId};
 use visa_mapping::ops::call::{callee, calling};
 use visa_mapping::ops::control::carried;
 use visa_mapping::ops::func::{FUNC, signature};
+use visa_mapping::ops::gather::SCATTER_INTO;
 use visa_mapping::ops::restrict::{EXTRACT, INSERT, RESTRICT};
 
 /// The groups of values that share a layout.
@@ -23,6 +24,10 @@ pub struct Shared {
     called: HashSet<OpId>,
     /// Layouts that are written.
     written: Layouts,
+    /// Arguments whose memory results may have.
+    changed: HashSet<ValueId>,
+    /// The written layouts of the groups of these arguments, by their first values.
+    groups: Layouts,
 }
 
 impl Shared {
@@ -45,10 +50,24 @@ impl Shared {
         Ok(shared)
     }
 
-    /// The same groups, with layouts that are written.
+    /// The same groups, with a written interface.
     #[must_use]
-    pub fn with_written(self, written: Layouts) -> Self {
-        Self { written, ..self }
+    pub fn with_written(self, Written { layouts, changed }: Written) -> Self {
+        let group = |value: &ValueId| Some((self.first(*value), layouts.get(value)?.clone()));
+        let groups = changed.iter().filter_map(group).collect();
+        Self { written: layouts, changed, groups, ..self }
+    }
+
+    /// Returns true if a value is an argument whose memory results may have.
+    #[must_use]
+    pub fn is_changed(&self, value: ValueId) -> bool {
+        self.changed.contains(&value)
+    }
+
+    /// The layout of the group of a value, apart from the order of axes; `None` if the planner chooses it.
+    #[must_use]
+    pub fn written_rows(&self, value: ValueId) -> Option<&Layout> {
+        self.written(value).or_else(|| self.groups.get(&self.first(value)))
     }
 
     /// The written layout of a value; `None` if the planner chooses it.
@@ -69,7 +88,9 @@ impl Shared {
         for values in carried(op) {
             values.later().for_each(|value| self.join(values.initial, value));
         }
-        let source = if op.is(&INSERT) {
+        let source = if op.is(&SCATTER_INTO) {
+            op.operands().get(2)
+        } else if op.is(&INSERT) {
             op.operands().get(1)
         } else if op.is(&EXTRACT) || op.is(&RESTRICT) {
             op.operands().first()
@@ -102,7 +123,7 @@ impl Shared {
     /// The limit on the padding of rows of a shared or written value; `None` if only one part of the program knows it.
     #[must_use]
     pub fn padding(&self, value: ValueId) -> Option<MostPadding> {
-        if let Some(layout) = self.written(value) {
+        if let Some(layout) = self.written_rows(value) {
             return Some(layout.most_padding);
         }
         let given = self.given.contains(&self.first(value));

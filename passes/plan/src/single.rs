@@ -39,6 +39,8 @@ pub enum Move {
         along: Arc<str>,
         /// The index.
         index: Array,
+        /// True if indices are distances in bytes, false if they are numbers of rows.
+        distances: bool,
     },
     /// The elements of the input under other axes.
     Relabel {
@@ -73,7 +75,7 @@ pub enum Part {
         /// Its number among the inputs.
         input: usize,
         /// Its array.
-        array: Array,
+        array: Box<Array>,
         /// Its axis.
         axis: Arc<str>,
     },
@@ -110,8 +112,8 @@ impl Single {
             Move::Gather { along, index, distances } => {
                 indexed::gather(writer, &self.out, (inputs, index), (along, *distances), (axes, machine))
             }
-            Move::Scatter { along, index } => {
-                indexed::scatter(writer, &self.out, (inputs, index), along, (axes, machine))
+            Move::Scatter { along, index, distances } => {
+                indexed::scatter(writer, &self.out, (inputs, index), (along, *distances), (axes, machine))
             }
             Move::Relabel { source, before, after } => {
                 relabelled::write(writer, &self.out, (inputs, source), [before, after], axes)
@@ -134,7 +136,12 @@ impl Single {
             Move::Relabel { .. } => "the same elements under other axes",
             Move::Windows { .. } => "each window is copied within HBM",
             Move::Join { .. } => "parts move within HBM",
-            Move::Scatter { .. } => "rows move within HBM into a copy of the table",
+            Move::Scatter { distances: true, .. } => {
+                "rows move within HBM into the table, by an index in HBM"
+            }
+            Move::Scatter { distances: false, .. } => {
+                "rows move within HBM into the table, by an index in scratchpad memory"
+            }
             Move::Gather { distances: true, .. } => "rows move within HBM, by an index in HBM",
             Move::Gather { distances: false, .. } => "rows move within HBM, by an index in scratchpad memory",
         }

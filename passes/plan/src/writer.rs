@@ -216,9 +216,16 @@ impl<'c> Writer<'c> {
         self.value(new!(self, Collect, [stream]).time(time).packet(packet), name)
     }
 
-    /// Adds an argument to a block.
+    /// Adds an argument to a block. Values without a name have the same one, and a program takes each name once.
     pub fn argument(&mut self, block: BlockId, ty: TypeId, name: &str) -> ValueId {
-        self.module.add_arg(block, ty, Some(name.into()), self.span())
+        let arguments = self.module.args(block);
+        let is_taken = |name: &str| {
+            arguments.iter().any(|&known| self.module.value_name(known).map(|known| &**known) == Some(name))
+        };
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        let name = names.find(|name| !is_taken(name)).map(Into::into);
+        self.module.add_arg(block, ty, name, self.span())
     }
 
     /// Appends a function whose addresses are open, and continues in its body.

@@ -1,7 +1,9 @@
-//! Layouts in HBM that are written: those of the arguments and results of a kernel whose function is planned.
+//! The written interface of a kernel whose function is planned: the layouts in HBM of its arguments and results, and
+//! the arguments that it writes over.
 
 use crate::array::{Array, GROUP_BYTES, MostPadding};
-use std::collections::HashMap;
+use crate::changed::Change;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use visa_algebra::Axes;
@@ -27,10 +29,31 @@ pub struct Layout {
 /// The layouts of values.
 pub type Layouts = HashMap<ValueId, Layout>;
 
-/// The layouts of the arguments and results of `func`, the function of a kernel with this interface. HBM moves `unit`
-/// bytes together.
+/// The written interface of a function.
+#[derive(Clone, Default)]
+pub struct Written {
+    /// The layouts of arguments and results.
+    pub layouts: Layouts,
+    /// The arguments whose memory results may have.
+    pub changed: HashSet<ValueId>,
+}
+
+/// The written interface of `func`, the function of a kernel with this interface, which makes these changes. HBM moves
+/// `unit` bytes together.
 #[must_use]
-pub fn layouts(
+pub fn written(
+    ctx: &Context,
+    (module, func): (&Module, OpId),
+    (interface, changes): (&Interface, &[Change]),
+    (axes, unit): (&Axes, u64),
+) -> Written {
+    let arguments = signature(module.op(ctx, func)).0;
+    let changed = changes.iter().filter_map(|change| arguments.get(change.argument).copied()).collect();
+    Written { layouts: layouts(ctx, (module, func), interface, (axes, unit)), changed }
+}
+
+/// The layouts of the arguments and results of `func`.
+fn layouts(
     ctx: &Context,
     (module, func): (&Module, OpId),
     interface: &Interface,
@@ -73,7 +96,8 @@ fn matching(
     let is_written = |layout: &Layout| {
         let Layout { axes: order, unit, most_padding } = layout.clone();
         let (name, dtype) = (String::new(), value.dtype);
-        let array = Array { name, dtype, axes: order, unit, most_padding, joined: 1, image: None };
+        let array =
+            Array { name, dtype, axes: order, unit, most_padding, joined: 1, image: None, view: None };
         array.ty(ctx, axes) == written
     };
     layouts.into_iter().find(is_written)

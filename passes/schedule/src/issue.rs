@@ -7,6 +7,7 @@ use crate::emit::reorder;
 use crate::explain::{Decision, moved};
 use crate::places::Places;
 use crate::price::{times, vendor_report};
+use crate::registers;
 use crate::vendor::{self, VendorCommand};
 use std::collections::{HashMap, HashSet};
 use visa_algebra::Axes;
@@ -16,6 +17,7 @@ use visa_ir::module::{BlockId, Module, OpId, ValueDef, ValueId};
 use visa_ir::span::Span;
 use visa_machine::Medium;
 use visa_mapping::Tensor;
+use visa_mapping::view::changed;
 
 /// A function in another order.
 pub(crate) struct Reordered {
@@ -35,7 +37,7 @@ pub(crate) fn in_vendor_order(
     axes: &Axes,
 ) -> Result<Reordered, Diagnostic> {
     let times = times(&vendor_report(ctx, module, func)?);
-    let ahead = |ahead: usize| {
+    let ordered = |module: &Module, ahead: usize| {
         in_order(ctx, module, func, axes, |block| {
             let tasks = CommandTimes { ctx, module: block.module, times: &times, axes };
             let commands = vendor_commands(&tasks, block)?;
@@ -43,13 +45,15 @@ pub(crate) fn in_vendor_order(
         })
     };
     let cycles = |module: &Module| vendor_report(ctx, module, func).ok().map(|report| report.totals.cycles);
-    let whole = ahead(usize::MAX)?;
+    let whole = ordered(module, usize::MAX)?;
     if cycles(&whole.module).is_some() {
         return Ok(whole);
     }
+    let pinned = registers::pinned(ctx, module, func);
+    let pinned = pinned.iter().map(|pinned| (pinned, usize::MAX));
     let mut best: Option<(u64, Reordered)> = None;
-    for distance in AHEAD {
-        let found = ahead(distance)?;
+    for (module, distance) in pinned.chain(AHEAD.map(|distance| (module, distance))) {
+        let found = ordered(module, distance)?;
         let Some(cycles) = cycles(&found.module) else { continue };
         if best.as_ref().is_none_or(|(least, _)| cycles < *least) {
             best = Some((cycles, found));
@@ -63,7 +67,8 @@ pub(crate) fn in_vendor_order(
 }
 
 /// Ranks that a command is issued ahead of one that waits, at most, where the tensors do not fit otherwise: commands
-/// further ahead need more memory at the same time. The distance with the fewest cycles is taken.
+/// further ahead need more memory at the same time. The distance with the fewest cycles is taken; also tried is an
+/// order without a limit in which tensors of register files have the places that they have in the order of the text.
 const AHEAD: [usize; 7] = [64, 32, 16, 8, 4, 2, 0];
 
 /// A function whose commands run in the order of their positions. A command without one runs before the first command
@@ -154,15 +159,13 @@ fn makers(block: &Block<'_>) -> HashMap<ValueId, usize> {
     each.flat_map(of).collect()
 }
 
-/// The commands that make a command's operands, in the order of the operands, through views.
+/// The commands that make a command's operands, in the order of the operands, through views. A tensor that it writes
+/// in place comes first: a reader of the whole tensor has the commands that write its parts as operands, in their
+/// order.
 fn operands(block: &Block<'_>, command: &Command, made: &HashMap<ValueId, usize>) -> Vec<usize> {
     let Block { ctx, module, commands, .. } = block;
-    let mut left: Vec<ValueId> = command
-        .ops
-        .iter()
-        .rev()
-        .flat_map(|&id| module.op(ctx, id).operands().iter().rev().copied())
-        .collect();
+    let all = command.ops.iter().rev().flat_map(|&id| module.op(ctx, id).operands().iter().rev().copied());
+    let mut left: Vec<ValueId> = all.chain(changed(module.op(ctx, command.last()))).collect();
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
     while let Some(value) = left.pop() {
         if !seen.insert(value) {

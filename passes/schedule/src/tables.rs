@@ -1,6 +1,7 @@
-//! Loads of look-up tables. A calibrated machine loads a table right before the pass that looks it up: by a transfer,
-//! which waits in the queue of transfers, and by a run. No operation stands for the transfer, so it is a task without
-//! a command.
+//! Loads of look-up tables. A calibrated machine loads a table before the pass that looks it up: by a transfer, which
+//! waits in the queue of transfers, and by a run. No operation stands for the transfer, so it is a task without a
+//! command. Here it is right before its pass, as in loops; outside of loops it may come earlier, which the report
+//! counts.
 
 use crate::price::Time;
 use crate::tasks::{Task, Tasks};

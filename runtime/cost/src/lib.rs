@@ -25,6 +25,7 @@ mod queues;
 mod report;
 mod rows;
 mod schedule;
+mod table_loads;
 mod tables;
 mod text;
 mod ticks;
@@ -50,7 +51,7 @@ pub use report::{
 };
 pub use rows::{AssumedRows, Rows};
 pub use schedule::runs::MAX_RUNS;
-pub use tables::with_table_loads;
+pub use table_loads::with_table_loads;
 pub use text::NAME_WIDTH;
 pub use timeline::{Occurrence, Timeline, WaitsFor};
 pub use traffic::{Moved, Traffic};

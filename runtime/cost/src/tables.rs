@@ -9,7 +9,7 @@ use std::sync::Arc;
 use visa_engine::{
     Access, Engine, Flow, Pace, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
 };
-use visa_hw::program::{Command, CommandKind, Context, Dma, DmaPart, Exec, Loop, PlacedStage, Program};
+use visa_hw::program::{Context, Dma, DmaPart, Exec, PlacedStage};
 use visa_ir::span::Span;
 use visa_loops::{PairedEntry, PairedProgram, Steps, Stride};
 use visa_machine::Machine;
@@ -20,56 +20,15 @@ const SLICE_BYTES: u64 = 8;
 /// Steps of the run that stores a table.
 const STEPS: u64 = 1024;
 
-/// The program with a load before each pass that looks up a table, where the machine was measured. It is for prices
-/// alone: where the loads go is the end of each slice's data memory.
-#[must_use]
-pub fn with_table_loads(program: Program, machine: &Machine) -> Program {
-    let Ok(device) = program.device(machine) else { return program };
-    if device.measured.is_none() {
-        return program;
-    }
-    let device = device.into_owned();
-    Program { commands: with_loads(program.commands, &device), ..program }
-}
-
-fn with_loads(commands: Vec<Command>, machine: &Machine) -> Vec<Command> {
-    let mut all = Vec::new();
-    for command in commands {
-        match command.kind {
-            CommandKind::Loop(Loop { times, body }) => {
-                let kind = CommandKind::Loop(Loop { times, body: with_loads(body, machine) });
-                all.push(Command { kind, ..command });
-            }
-            CommandKind::Exec(exec) => {
-                if uses_table(&exec) {
-                    let kinds = [
-                        CommandKind::Dma(load(machine)),
-                        CommandKind::Exec(store(&exec, machine, command.span)),
-                    ];
-                    all.extend(kinds.map(|kind| Command {
-                        span: command.span,
-                        name: command.name.as_ref().map(|name| format!("table of {name}")),
-                        when: command.when.clone(),
-                        kind,
-                    }));
-                }
-                all.push(Command { kind: CommandKind::Exec(exec), ..command });
-            }
-            CommandKind::Launch(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) => all.push(command),
-        }
-    }
-    all
-}
-
-/// Where a slice gets its part.
-fn place(machine: &Machine) -> Range<u64> {
-    let end = machine.memory.dm_bytes_per_slice;
+/// Where a slice gets its part of a table, of which two have room.
+pub(crate) fn place(machine: &Machine, number: u64) -> Range<u64> {
+    let end = machine.memory.dm_bytes_per_slice.saturating_sub(number * SLICE_BYTES);
     end.saturating_sub(SLICE_BYTES)..end
 }
 
 /// The bytes that stand for a stored table.
 fn stored(machine: &Machine) -> Range<u64> {
-    let end = place(machine).start;
+    let end = place(machine, 1).start;
     end.saturating_sub(SLICE_BYTES)..end
 }
 
@@ -78,12 +37,13 @@ pub(crate) fn table_read(exec: &Exec, machine: &Machine) -> Option<Range<u64>> {
     (machine.measured.is_some() && uses_table(exec)).then(|| stored(machine))
 }
 
-fn uses_table(exec: &Exec) -> bool {
+/// Returns true if a pass looks up a table.
+pub(crate) fn uses_table(exec: &Exec) -> bool {
     exec.stages.iter().any(|stage| stage.pace() == Pace::Table)
 }
 
 /// Each engine of a cluster gives as many slices as the others their part; all clusters get the same.
-fn load(machine: &Machine) -> Dma {
+pub(crate) fn load(machine: &Machine, place: &Range<u64>) -> Dma {
     let clusters = machine.topology.clusters_per_chip;
     let engines = machine.topology.dma_engines_per_chip / clusters.max(1);
     let slices = machine.topology.slices_per_cluster / engines.max(1);
@@ -102,15 +62,15 @@ fn load(machine: &Machine) -> Dma {
         ],
         packet: SLICE_BYTES,
         read_base: machine.memory.hbm_bytes.saturating_sub(4096).cast_signed(),
-        write_base: place(machine).start.cast_signed(),
+        write_base: place.start.cast_signed(),
     };
     let parts = vec![DmaPart { first: 0, engine_loops: 2, loops }];
     Dma { pcie: false, from: Space::HBM, to: Space::DM, parts, steps: [Steps::default(), Steps::default()] }
 }
 
 /// The run that stores the loaded table.
-fn store(pass: &Exec, machine: &Machine, span: Span) -> Exec {
-    let stage = Stage::store(TableStore { read: place(machine), write: stored(machine) });
+pub(crate) fn store(pass: &Exec, machine: &Machine, place: Range<u64>, span: Span) -> Exec {
+    let stage = Stage::store(TableStore { read: place, write: stored(machine) });
     let (stage, entering) = (Arc::new(stage), Wire::NOTHING);
     let stage = PlacedStage { name: "hw.store_table", span, stage, entering, steps: Steps::default() };
     Exec { context: Context::Sub, slices: pass.slices.clone(), steps: Steps::default(), stages: vec![stage] }

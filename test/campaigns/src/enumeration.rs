@@ -32,7 +32,7 @@ const FAST: usize = 32;
 const FASTEST: usize = 8;
 
 /// The greatest gap: cycles of the planner over those of the fastest plan.
-const WORST: f64 = 1.4;
+const WORST: f64 = 1.1;
 
 /// The passes after those that plan.
 const LOWERED: &str = "plan-vector,schedule,allocate,lower-to-seq,lower-to-hw";

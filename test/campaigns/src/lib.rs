@@ -20,6 +20,7 @@ pub mod files;
 pub mod host_rust;
 pub mod imports;
 mod kernels;
+pub mod layers;
 pub mod list;
 pub mod loops;
 pub mod mutants;

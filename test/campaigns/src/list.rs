@@ -4,8 +4,8 @@ use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT
 use crate::settings::Settings;
 use crate::{
     addresses, bounds, chips, choices, compute, contractions, enumeration, exports, host_rust, imports,
-    loops, mutants, open_clauses, orders, overlaps, pipelines, plans, raised, ranks, rows, schedules, sweep,
-    transfers, transposes,
+    layers, loops, mutants, open_clauses, orders, overlaps, pipelines, plans, raised, ranks, rows, schedules,
+    sweep, transfers, transposes,
 };
 
 /// What a campaign does.
@@ -141,6 +141,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "products and maps with broadcasts, of sizes from 1 to 4,096: all have a plan, and none differs",
         60,
         sweep::run,
+    ),
+    drawn(
+        "layers",
+        "functions as layers of models, of odd sizes and in any order of axes: all have a plan, and none differs",
+        500,
+        layers::run,
     ),
     drawn(
         "ranks",

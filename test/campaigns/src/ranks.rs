@@ -17,10 +17,10 @@ const SIZES: [u64; 10] = [1, 3, 4, 7, 8, 16, 24, 33, 48, 64];
 type Ranked = (u64, u64, bool);
 
 /// The greatest part of plans, in percent, whose predicted cycles differ by more than [`NEAR`].
-const MOST_FAR: usize = 5;
+const MOST_FAR: usize = 1;
 
 /// The distance, in thousandths of the reported cycles, that the share of near plans counts.
-const NEAR: u64 = 200;
+const NEAR: u64 = 10;
 
 /// The plans of a function that are lowered.
 fn run_case(seed: u64, number: u64) -> Vec<Ranked> {

@@ -102,6 +102,11 @@ fn ranks() {
 }
 
 #[test]
+fn layers() {
+    cases("layers", 4);
+}
+
+#[test]
 fn sweep() {
     cases("sweep", 6);
 }
@@ -172,6 +177,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "plans",
         "enumeration",
         "sweep",
+        "layers",
         "ranks",
         "raise",
         "loops",

@@ -10,6 +10,8 @@ ALIGNED = r"\[stream\.align-C3\] .* is not the stream's time .*, packet "
 ROWS = r"\[stream\.to_trf-C2\] .* differs from "
 
 REFUSED = {
+    "branched": ("an array index is no choice", "the index of an array is a choice by the index of a loop"),
+    "ve_group_pair_over_cache": ("a group fits the register file's cache", "elements, which wait for the other one"),
     # A lane, packet or time of a contraction.
     "invalid_size_3": ("a register file has 1, 2, 4 or 8 lanes", r"to_trf-C1\] .* has 3 positions, expected 1, 2, 4, 8"),
     "invalid_size_16": ("a register file has 1, 2, 4 or 8 lanes", r"to_trf-C1\] .* has 16 positions, expected 1, 2, 4, 8"),

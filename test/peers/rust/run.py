@@ -191,7 +191,7 @@ def main():
     rows = []
     for source in crates(root):
         code, out, err = run([tools / "visa-import", "rust", source])
-        for message, place in re.findall(r"^error\[import\]: (.*)\n   --> (.*)$", err, re.M):
+        for message, place in re.findall(r"^error\[import\]: (.*)\n +--> (.*)$", err, re.M):
             rows.append((place.rsplit(":", 2)[0], enclosing(place), "not imported", message, "", ""))
         jobs = list(kernels_of(out))
         with ThreadPoolExecutor(2) as pool:

@@ -17,7 +17,9 @@ ROWS = [
     ("`tm.scatter`", True, "ScatterPlan ScatterPlan::* HbmTensorViewMut::scatter ScatterIndexTensor"),
     ("`tm.chip_shuffle`", True, "HbmTensor::hbm_chip_shuffle HbmTensorView::hbm_chip_shuffle DmTensor::chip_shuffle DmTensorView::chip_shuffle DmRedistributeView::chip_shuffle"),
     ("a `tm.tile` and a `tm.to_tile` for each cluster or chip", True, "DmRedistributeView DmRedistributeView::to_* *::chip_slice *::cluster_slice *::cluster_swap *::asymmetric_*"),
-    ("`!tm.scalar`", True, "HbmScalar HbmScalar::to_spm"),
+    ("`!tm.host`", True, "HostTensor"),
+    ("`tm.to_hbm`, `tm.to_host` of a host program", True, "HostTensor::to_hbm HbmTensor::to_host"),
+    ("`!tm.scalar`", True, "HbmScalar HbmScalar::from_host HbmScalar::to_spm"),
     # The Tensor Unit.
     ("the context of `stream.begin`: `main`, `sub`", True, "Tu TuContext"),
     ("`stream.begin`, `stream.begin_interleaved`", True, "TuContext::begin TuContext::begin_interleaved BeginTensor"),
@@ -65,9 +67,10 @@ ROWS = [
     # Not read.
     ("the runtime finds, opens and measures devices, and visa has no runtime: `chips` and `pes` of `tm.func` give the device", False, "Device::memory Device::new Device::placement Device::synchronize Device::topology Memory Memory::* ToPlacements ToPlacements::* Chips AllChips SomeChips CurrentBackend Error DmAllocError"),
     ("buffers of the runtime: a host program has tensors alone", False, "HbmBuffer HbmBuffer::* HbmBufferSlice HbmBufferSlice::* HbmBufferSliceMut HostBuffer HostBuffer::* HostBufferSlice HostBufferSlice::* HostBufferSliceMut *::into_buffer HbmTensor::to_buf HbmTensorView::to_buf HbmTensorViewMut::to_buf HbmScalar::to_buf HbmTensor::ready HbmTensor::size HostTensor::from_buf"),
-    ("data of the host: `--arg` and `--out` of visa-run give arguments and take results", False, "HostTensor HostTensor::from_safetensors HostTensor::from_vec HostTensor::into_inner HostTensor::into_vec HostTensor::pinned HostTensor::rand HostTensor::to_hbm HostTensor::zero HbmTensor::to_host HbmScalar::from_host DmaContext::to_hbm"),
+    ("data of the host: `--arg` and `--out` of visa-run give arguments and take results", False, "HostTensor::from_safetensors HostTensor::from_vec HostTensor::into_inner HostTensor::into_vec HostTensor::pinned HostTensor::rand HostTensor::zero DmaContext::to_hbm"),
     ("memory that the runtime owns: arguments of a kernel are that", False, "DmTensor::alloc HbmTensor::alloc"),
-    ("a kernel that is loaded before it is launched: launch it by its name", False, "Kernel Loadable Loadable::* Submitted Submitted::* Prepared Prepend Prepend::*"),
+    ("nothing: a kernel that is loaded first is the kernel", True, "Kernel Loadable Loadable::*"),
+    ("work of the runtime, which a launch in the text waits for", False, "Submitted Submitted::* Prepared Prepend Prepend::*"),
     ("the published crate declares it and does not implement it: HBM has no clusters", False, "HbmTensor::hbm_cluster_shuffle"),
     ("a write to another view than a tile", False, "HbmTensorViewMut::reshape DmTensorViewMut::reshape"),
     ("a register file is written by a stream alone", False, "TrfTensor::zero VrfTensor::zero"),

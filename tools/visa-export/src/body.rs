@@ -10,8 +10,8 @@ use crate::roots::Roots;
 use crate::values::{Linear, Ownership, Stream, Variable, View};
 use crate::version::Spelling;
 use proc_macro2::{Ident, TokenStream};
-use std::collections::{BTreeMap, HashMap};
-use visa_ir::module::{OpRef, ValueId};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::span::{Source, Span};
 
 /// The facts of the file that its functions share.
@@ -21,6 +21,8 @@ pub(crate) struct File<'a> {
     pub(crate) mappings: Mappings<'a>,
     /// The names of the functions, by their symbols.
     pub(crate) functions: BTreeMap<String, Ident>,
+    /// The names of the kernels of functions with tensors of the host, by the symbols of these.
+    pub(crate) kernels: BTreeMap<String, Ident>,
 }
 
 /// A kernel under construction.
@@ -35,6 +37,10 @@ pub(crate) struct Body<'f, 'a> {
     pub(crate) views: HashMap<ValueId, View>,
     pub(crate) streams: HashMap<ValueId, Stream>,
     pub(crate) numbers: HashMap<ValueId, Linear>,
+    /// True if it is a host program.
+    pub(crate) is_host: bool,
+    /// Operations that are written elsewhere.
+    pub(crate) left_out: HashSet<OpId>,
     /// Statements of the blocks that are being written, the innermost last.
     blocks: Vec<Vec<TokenStream>>,
     /// The line of the last operation.
@@ -45,7 +51,7 @@ impl<'f, 'a> Body<'f, 'a> {
     /// An empty body.
     pub(crate) fn new(file: &'f File<'a>, parts: &'f mut Placeholders, roots: Roots<'a>) -> Self {
         let reserved = [file.spelling.parameter];
-        let functions = file.functions.values().map(Ident::to_string);
+        let functions = file.functions.values().chain(file.kernels.values()).map(Ident::to_string);
         let names = Names::with(functions.collect::<Vec<_>>().iter().map(String::as_str).chain(reserved));
         Self {
             file,
@@ -57,6 +63,8 @@ impl<'f, 'a> Body<'f, 'a> {
             views: HashMap::new(),
             streams: HashMap::new(),
             numbers: HashMap::new(),
+            is_host: false,
+            left_out: HashSet::new(),
             blocks: vec![Vec::new()],
             line: 0,
         }

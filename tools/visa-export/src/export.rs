@@ -2,6 +2,8 @@
 
 use crate::body::File;
 use crate::comments::head;
+use crate::host_memory::has_host_tensors;
+use crate::host_tensors::split;
 use crate::kernel::{Written, function, is_host};
 use crate::mappings::Mappings;
 use crate::names::{AxisNames, Names};
@@ -90,13 +92,21 @@ pub fn rust(
         Some((name.to_string(), values.new_function(&name)))
     });
     let functions_named: BTreeMap<String, Ident> = named.collect();
+    let around = functions.iter().filter(|func| has_host_tensors(**func) && !is_host(**func));
+    let kernels = around.filter_map(|func| {
+        let name = func.name().ok()?.to_string();
+        let kernel = values.new_function(&format!("{name}_kernel"));
+        Some((name, kernel))
+    });
+    let kernels: BTreeMap<String, Ident> = kernels.collect();
     let spelling = options.version.unwrap_or(Version::DEFAULT).spelling();
-    let file = File { source, spelling, mappings, functions: functions_named };
+    let file = File { source, spelling, mappings, functions: functions_named, kernels };
     let mut parts = Placeholders::default();
     let (mut written, mut items, mut refused) = (Vec::new(), Vec::new(), BTreeSet::new());
     for func in &functions {
         let name = func.name().map(|name| name.to_string()).unwrap_or_default();
-        let result = launches_refused(*func, &refused).and_then(|()| function(&file, &mut parts, *func));
+        let write = if file.kernels.contains_key(&name) { split } else { function };
+        let result = launches_refused(*func, &refused).and_then(|()| write(&file, &mut parts, *func));
         written.push(Function {
             name: name.clone(),
             notes: result.map(|Written { item, notes }| {

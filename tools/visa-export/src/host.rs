@@ -1,8 +1,9 @@
 //! Host programs: `async` functions that launch kernels.
 
 use crate::body::Body;
-use crate::refusals::{Export, refuse};
+use crate::refusals::{Export, refuse, refuse_with_fix};
 use crate::values::Ownership;
+use crate::version::Integers;
 use proc_macro2::TokenStream;
 use quote::quote;
 use visa_ir::module::{OpRef, ValueId};
@@ -32,9 +33,28 @@ impl Body<'_, '_> {
     }
 
     /// An argument of a launch.
-    fn launched_with(&mut self, op: OpRef<'_>, operand: ValueId, changed: bool) -> Export<TokenStream> {
+    pub(crate) fn launched_with(
+        &mut self,
+        op: OpRef<'_>,
+        operand: ValueId,
+        changed: bool,
+    ) -> Export<TokenStream> {
         if let Some(number) = self.numbers.get(&operand) {
-            return number.expression(op);
+            return match self.file.spelling.integers {
+                Integers::Plain => number.expression(op),
+                Integers::InHbm => {
+                    let (number, name, device) =
+                        (number.expression(op)?, self.name_of(op, operand), self.device());
+                    self.statement(quote! {
+                        let #name = HbmScalar::<usize>::from_host(#number, &mut #device.pdma).await.unwrap();
+                    });
+                    Ok(quote!(&#name))
+                }
+                Integers::Absent => {
+                    let message = "it gives an integer, and this version passes tensors alone";
+                    Err(refuse_with_fix(op, message, "export `--for 0.6` or `--for 0.10`"))
+                }
+            };
         }
         if changed {
             let name = self.changed(op, operand)?;
@@ -54,7 +74,6 @@ impl Body<'_, '_> {
     fn launched(&mut self, op: OpRef<'_>, results: &[ValueId], call: &TokenStream) -> Export<()> {
         let comments = self.comments_of(op);
         self.comment(&comments);
-        let mut patterns = Vec::new();
         for &result in results {
             if self.roots.place(result).is_some() {
                 let message = "a loop carries the result of a launch, and the language's launch creates it";
@@ -62,6 +81,15 @@ impl Body<'_, '_> {
                     refuse(op, message).fix(Some("make it an `inout` argument of the kernel".to_owned()))
                 );
             }
+        }
+        self.bound(op, results, call);
+        Ok(())
+    }
+
+    /// Declares variables of tensors as the values of a call.
+    pub(crate) fn bound(&mut self, op: OpRef<'_>, results: &[ValueId], call: &TokenStream) {
+        let mut patterns = Vec::new();
+        for &result in results {
             let is_written = self.roots.is_written(result);
             let name = self.declare(op, result, Ownership::Owned);
             patterns.push(if is_written { quote!(mut #name) } else { quote!(#name) });
@@ -71,6 +99,5 @@ impl Body<'_, '_> {
             [only] => quote!(let #only = #call;),
             _ => quote!(let (#(#patterns),*) = #call;),
         });
-        Ok(())
     }
 }

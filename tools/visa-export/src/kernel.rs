@@ -5,9 +5,10 @@ use crate::comments::above;
 use crate::names::ident;
 use crate::notes::Notes;
 use crate::print::Placeholders;
-use crate::refusals::{Export, refuse, refuse_with_fix};
+use crate::refusals::{Export, has_only, refuse, refuse_with_fix};
 use crate::roots::Roots;
 use crate::values::{Linear, Ownership};
+use crate::version::Integers;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use visa_ir::module::{OpRef, ValueId};
@@ -15,7 +16,7 @@ use visa_mapping::ops::call::Launch;
 use visa_mapping::ops::func::{Func, Return, addresses, inout, signature};
 use visa_mapping::tensor::scalar::is_scalar;
 use visa_mapping::tensor::value::Value;
-use visa_mapping::{HBM, HOST, Tensor};
+use visa_mapping::{HBM, HOST};
 
 /// A function of the file.
 pub(crate) struct Written {
@@ -31,9 +32,10 @@ pub(crate) fn is_host(func: Func<'_>) -> bool {
 
 /// Writes a function.
 pub(crate) fn function(file: &File<'_>, parts: &mut Placeholders, func: Func<'_>) -> Export<Written> {
-    at_memory_level(func)?;
+    check(func)?;
     let host = is_host(func);
     let mut body = Body::new(file, parts, Roots::of(func)?);
+    body.is_host = host;
     let &[block] = func.regions() else { return Err(refuse(*func, "it has no body")) };
     let (parameters, addressed) = body.parameters(func)?;
     body.operations(*func, block)?;
@@ -44,9 +46,8 @@ pub(crate) fn function(file: &File<'_>, parts: &mut Placeholders, func: Func<'_>
     docs.extend(addressed);
     let docs = docs.into_iter().map(|line| format!(" {line}"));
     let (device, parameter) = (ident(file.spelling.device), body.device());
-    let (chips, pes) = (Literal::i64_unsuffixed(func.chips()?), func.pes()?.map(Literal::i64_unsuffixed));
-    let pes = pes.map(|pes| quote!(, pe = #pes));
-    let head = if host { quote!(pub async fn) } else { quote!(#[device(chip = #chips #pes)] pub fn) };
+    let marked = marked(func)?;
+    let head = if host { quote!(pub async fn) } else { quote!(#marked pub fn) };
     let item = quote! {
         #(#[doc = #docs])*
         #head #name(#parameter: &mut #device, #(#parameters),*) #results {
@@ -55,6 +56,19 @@ pub(crate) fn function(file: &File<'_>, parts: &mut Placeholders, func: Func<'_>
         }
     };
     Ok(Written { item, notes: body.notes })
+}
+
+/// Refuses functions that are no kernel of memory level.
+pub(crate) fn check(func: Func<'_>) -> Export<()> {
+    has_only(*func, &["name", "at", "chips", "pes", "inout"])?;
+    at_memory_level(func)
+}
+
+/// The attribute of a kernel.
+pub(crate) fn marked(func: Func<'_>) -> Export<TokenStream> {
+    let (chips, pes) = (Literal::i64_unsuffixed(func.chips()?), func.pes()?.map(Literal::i64_unsuffixed));
+    let pes = pes.map(|pes| quote!(, pe = #pes));
+    Ok(quote!(#[device(chip = #chips #pes)]))
 }
 
 /// Refuses functions of other levels.
@@ -66,51 +80,24 @@ fn at_memory_level(func: Func<'_>) -> Export<()> {
             let fix = "plan the kernel first: `visa-opt --plan-kernel`, or `visa-run --plan`";
             return Err(refuse_with_fix(*func, "it is at tensor level, without memories and transfers", fix));
         }
-        if func.value(value).of_type::<Tensor>().is_ok_and(|tensor| tensor.is(&HOST)) {
-            let fix = "give the kernel tensors in HBM, as `!tm.hbm`";
-            return Err(refuse_with_fix(
-                *func,
-                "a kernel of the language has no tensors in host memory",
-                fix,
-            ));
-        }
     }
     Ok(())
 }
 
 impl Body<'_, '_> {
     /// The parameters of a kernel, and the comment about their addresses.
-    fn parameters(&mut self, func: Func<'_>) -> Export<(Vec<TokenStream>, Option<String>)> {
+    pub(crate) fn parameters(&mut self, func: Func<'_>) -> Export<(Vec<TokenStream>, Option<String>)> {
         let (arguments, _) = signature(*func);
         let changed = inout(func)?;
         let mut parameters = Vec::new();
         for (at, &argument) in arguments.iter().enumerate() {
             let is_scalar = is_scalar(func.ctx, func.module.ty(argument));
-            if is_scalar && !self.file.spelling.takes_integers {
-                let message = "an argument is an integer, and this version passes tensors alone";
-                return Err(refuse_with_fix(*func, message, "export `--for 0.6`"));
-            }
             parameters.push(if is_scalar {
-                let name = self.name_of(*func, argument);
-                self.numbers.insert(argument, Linear { terms: vec![(name.to_string(), 1)], plus: 0 });
-                quote!(#name: usize)
+                self.integer(func, argument)?
             } else {
-                let tensor = self.tensor(*func, argument)?;
-                if !tensor.is(&HBM) {
-                    let kind = tensor.kind.def.name;
-                    return Err(refuse(
-                        *func,
-                        format!("an argument is a tensor `!{kind}`, expected `!tm.hbm`"),
-                    ));
-                }
-                let ty = self.tensor_type(*func, &tensor)?;
-                if changed.contains(&at) {
-                    let name = self.declare(*func, argument, Ownership::Changed);
-                    quote!(#name: &mut #ty)
-                } else {
-                    let name = self.declare(*func, argument, Ownership::Shared);
-                    quote!(#name: &#ty)
-                }
+                let is_changed = changed.contains(&at);
+                let ownership = if is_changed { Ownership::Changed } else { Ownership::Shared };
+                self.parameter(func, argument, ownership)?
             });
         }
         let known: Vec<String> =
@@ -120,8 +107,54 @@ impl Body<'_, '_> {
         Ok((parameters, comment))
     }
 
+    /// The parameter of a tensor.
+    pub(crate) fn parameter(
+        &mut self,
+        func: Func<'_>,
+        argument: ValueId,
+        ownership: Ownership,
+    ) -> Export<TokenStream> {
+        let tensor = self.tensor(*func, argument)?;
+        if !(tensor.is(&HBM) || self.is_host && tensor.is(&HOST)) {
+            let kind = tensor.kind.def.name;
+            return Err(refuse(*func, format!("an argument is a tensor `!{kind}`, expected `!tm.hbm`")));
+        }
+        let ty = self.tensor_type(*func, &tensor)?;
+        let name = self.declare(*func, argument, ownership);
+        Ok(match ownership {
+            Ownership::Changed => quote!(#name: &mut #ty),
+            Ownership::Owned | Ownership::Shared => quote!(#name: &#ty),
+        })
+    }
+
+    /// The parameter of an integer argument. The kernel reads one in HBM before its first operation.
+    pub(crate) fn integer(&mut self, func: Func<'_>, argument: ValueId) -> Export<TokenStream> {
+        let (name, device) = (self.name_of(*func, argument), self.device());
+        self.numbers.insert(argument, Linear { terms: vec![(name.to_string(), 1)], plus: 0 });
+        match self.file.spelling.integers {
+            Integers::Plain => Ok(quote!(#name: usize)),
+            Integers::InHbm if self.is_host => {
+                let message = "a host program is given an integer for a kernel, and nothing in the language shows \
+                               its range";
+                Err(refuse_with_fix(
+                    *func,
+                    message,
+                    "export the kernels by `--entry`, or launch them in a loop",
+                ))
+            }
+            Integers::InHbm => {
+                self.statement(quote!(let #name = #name.to_spm(&mut #device.tdma);));
+                Ok(quote!(#name: &HbmScalar<usize>))
+            }
+            Integers::Absent => {
+                let message = "an argument is an integer, and this version passes tensors alone";
+                Err(refuse_with_fix(*func, message, "export `--for 0.6` or `--for 0.10`"))
+            }
+        }
+    }
+
     /// The type of the results, and the last expression.
-    fn results(&mut self, func: Func<'_>) -> Export<(TokenStream, TokenStream)> {
+    pub(crate) fn results(&mut self, func: Func<'_>) -> Export<(TokenStream, TokenStream)> {
         let (_, all) = signature(*func);
         let own = all.len().saturating_sub(inout(func)?.len());
         let returned = func.module.ops(func.regions()[0]).last().map(|&id| func.other(id));
@@ -140,7 +173,7 @@ impl Body<'_, '_> {
         })
     }
 
-    fn result(
+    pub(crate) fn result(
         &mut self,
         op: OpRef<'_>,
         value: ValueId,

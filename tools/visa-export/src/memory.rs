@@ -1,11 +1,14 @@
 //! Operations on tensors at rest: transfers, new tensors, exchanges, and rows that an index chooses.
 
 use crate::body::Body;
+use crate::host_memory::in_host_memory;
 use crate::refusals::{Export, refuse, refuse_with_fix};
 use crate::values::Ownership;
+use crate::version::DmShuffle;
 use crate::views::{OneOf, Operand};
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
+use visa_algebra::Expr;
 use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::facts::address::further;
 use visa_mapping::ops::chip_shuffle::ChipShuffle;
@@ -25,6 +28,9 @@ impl Body<'_, '_> {
     /// `tm.to_hbm`.
     pub(crate) fn to_hbm(&mut self, op: OpRef<'_>) -> Export<()> {
         let to = ToHbm::of(op)?;
+        if in_host_memory(op, to.source()?.id) {
+            return self.sent_to_hbm(to);
+        }
         let mut lacking = self.address(to.at_unless_auto()?);
         self.check_padded(op, to.padded())?;
         lacking.extend(self.stream_of(op)?);
@@ -91,17 +97,22 @@ impl Body<'_, '_> {
         let lacking = self.address(shuffle.at_unless_auto()?);
         let (source, result) = (shuffle.source()?.id, shuffle.result_tensor()?.id);
         let is_hbm = self.tensor(op, source)?.kind.is_one_of(&[&HBM]);
-        if !is_hbm && !self.file.spelling.shuffles_dm {
-            let message = "this version redistributes data memory by plans, which the importer does not read";
-            return Err(refuse_with_fix(op, message, "shuffle in HBM, or export `--for 0.6`"));
-        }
         let by = shuffle.by()?;
         let by = by.iter().map(|&chip| Literal::i64_unsuffixed(chip));
-        let (from, device) = (self.operand(op, source)?.tokens, self.device());
-        let call = if is_hbm {
-            quote!(#from.hbm_chip_shuffle(&mut #device.pdma, &[#(#by),*]))
-        } else {
-            quote!(#from.dm_chip_shuffle(&mut #device.pdma, &[#(#by),*]))
+        let view = self.read_view(op, source)?.tokens;
+        let from = if self.file.spelling.since_07 { self.operand(op, source)?.tokens } else { view };
+        let device = self.device();
+        if is_hbm {
+            let call = quote!(#from.hbm_chip_shuffle(&mut #device.pdma, &[#(#by),*]));
+            return self.created(op, result, &lacking, Created::Value(call));
+        }
+        let call = match self.file.spelling.dm_shuffle {
+            DmShuffle::Method => quote!(#from.dm_chip_shuffle(&mut #device.tdma, &[#(#by),*])),
+            DmShuffle::Plan => quote!(#from.chip_shuffle([#(#by),*]).to_dm(&mut #device.tdma)),
+            DmShuffle::Absent => {
+                let message = "this version shuffles chips in HBM alone";
+                return Err(refuse_with_fix(op, message, "shuffle in HBM, or export `--for 0.10`"));
+            }
         };
         self.created(op, result, &lacking, Created::Value(call))
     }
@@ -113,16 +124,17 @@ impl Body<'_, '_> {
         let (table, index) = (gather.table()?.id, gather.index()?.id);
         let result = gather.result_tensor()?.id;
         let in_hbm = self.tensor(op, index)?.kind.is_one_of(&[&HBM]);
-        if self.file.spelling.plans_indexed {
-            let message = "this version gathers by plans, which the importer does not read";
-            return Err(refuse_with_fix(op, message, "export `--for 0.8`"));
-        }
         let (from, rows) = (self.whole(op, table)?, self.whole(op, index)?);
         let device = self.device();
-        let call = if in_hbm {
-            quote!(#from.dma_gather_scaled(&mut #device.tdma, &#rows))
+        let call = if self.file.spelling.plans_indexed {
+            let (along, payload) = self.rows_of(op, table, &*gather.along()?)?;
+            let by = self.index_method(op, index)?;
+            quote!(#from.gather::<#along, #payload>().#by(&#rows).to_dm(&mut #device.tdma))
+        } else if in_hbm {
+            quote!(#from.dma_gather_scaled(&#rows))
         } else {
-            quote!(#from.dma_gather_unscaled(&mut #device.tdma, &#rows))
+            let message = "this version takes an index in HBM, or in data memory";
+            return Err(refuse_with_fix(op, message, "export `--for 0.10`"));
         };
         self.created(op, result, &lacking, Created::Value(call))
     }
@@ -130,19 +142,47 @@ impl Body<'_, '_> {
     /// `tm.scatter`.
     pub(crate) fn scatter(&mut self, op: OpRef<'_>) -> Export<()> {
         let scatter = ScatterOp::of(op)?;
-        if self.file.spelling.plans_indexed {
-            let message = "this version scatters by plans, which the importer does not read";
-            return Err(refuse_with_fix(op, message, "export `--for 0.8`"));
-        }
         let (rows, index, table) = (scatter.rows()?.id, scatter.index()?.id, scatter.table()?.id);
         let in_hbm = self.tensor(op, index)?.kind.is_one_of(&[&HBM]);
-        let along = self.map(op, &*scatter.along()?)?;
         let (from, places) = (self.read_view(op, rows)?.tokens, self.whole(op, index)?);
         let (to, device) = (self.changed(op, table)?, self.device());
-        let method = format_ident!("{}", if in_hbm { "dma_scatter" } else { "dma_scatter_unscaled" });
-        let statement = quote!(#from.#method::<#along, _, _>(&mut #device.tdma, &#places, #to.view_mut()););
+        if !self.file.spelling.plans_indexed {
+            let message = "the scatters of this version are not written";
+            return Err(refuse_with_fix(op, message, "export `--for 0.10`"));
+        }
+        let statement = {
+            let (along, payload) = self.rows_of(op, table, &*scatter.along()?)?;
+            let by = self.index_method(op, index)?;
+            let places = if in_hbm { quote!(#places.view()) } else { quote!(&#places) };
+            quote! {
+                #to.view_mut().scatter::<#along, #payload>().#by(#places).from_dm_view(&mut #device.tdma, #from);
+            }
+        };
         self.with_comments(op, &[], statement);
         Ok(())
+    }
+
+    /// The axis of the rows of a table, and the mapping of a row.
+    fn rows_of(&mut self, op: OpRef<'_>, table: ValueId, along: &Expr) -> Export<(Ident, Ident)> {
+        let element = self.tensor(op, table)?.dim(Dim::Element);
+        let rows = along.terms();
+        let row = element.terms().into_iter().filter(|term| !rows.contains(term)).cloned();
+        let row = Expr::pair(row.collect::<Vec<_>>());
+        Ok((self.map(op, along)?, self.map(op, &row)?))
+    }
+
+    /// The method that gives a gather or a scatter its index. One in scratchpad memory specifies its axes.
+    fn index_method(&mut self, op: OpRef<'_>, index: ValueId) -> Export<TokenStream> {
+        let index = self.tensor(op, index)?;
+        if index.kind.is_one_of(&[&HBM]) {
+            return Ok(quote!(by_byte_offsets));
+        }
+        let (cluster, element) = (index.dim(Dim::Cluster), index.dim(Dim::Element));
+        let named =
+            cluster.terms().into_iter().filter(|term| matches!(term, Expr::Axis(_) | Expr::Stride { .. }));
+        let domain = Expr::pair(named.chain(element.terms()).cloned().collect::<Vec<_>>());
+        let domain = self.map(op, &domain)?;
+        Ok(quote!(by_positions::<#domain>))
     }
 
     /// A transfer of a tensor to a new one.
@@ -157,6 +197,12 @@ impl Body<'_, '_> {
         let Operand { tokens, is_whole, root } = self.operand(op, source)?;
         let engine = self.engine(op, source, result)?;
         let same_chips = from.dim(Dim::Chip) == to.dim(Dim::Chip);
+        let in_dm = from.kind.is_one_of(&[&DM]) && to.kind.is_one_of(&[&DM]);
+        let moves = !same_chips || from.dim(Dim::Cluster) != to.dim(Dim::Cluster);
+        if in_dm && moves && !self.file.spelling.since_07 {
+            let message = "this version moves no data memory between chips and clusters";
+            return Err(refuse_with_fix(op, message, "export `--for 0.8` or `--for 0.10`"));
+        }
         let direct = match (Memory::of(&from), is_whole, Memory::of(&to)) {
             (Some(Memory::Hbm), _, Some(Memory::Dm)) => same_chips.then_some("to_dm"),
             (Some(Memory::Hbm), true, Some(Memory::Hbm)) => same_chips.then_some("to_hbm"),
@@ -254,7 +300,7 @@ impl Body<'_, '_> {
     }
 
     /// The comment for the stream of a transfer, which the language lacks.
-    fn stream_of(&mut self, op: OpRef<'_>) -> Export<Vec<String>> {
+    pub(crate) fn stream_of(&mut self, op: OpRef<'_>) -> Export<Vec<String>> {
         let (queue, order) = (queue(op)?, stream_order(op)?);
         let named = [(queue.is_some(), "queue"), (order.is_some(), "engines, time and packet")];
         let set: Vec<&str> = named.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect();
@@ -264,7 +310,7 @@ impl Body<'_, '_> {
         Ok(vec![self.lacks(TRANSFER, format!("the compiler chooses {} of the transfer", set.join(", ")))])
     }
 
-    fn check_padded(&self, op: OpRef<'_>, padded: bool) -> Export<()> {
+    pub(crate) fn check_padded(&self, op: OpRef<'_>, padded: bool) -> Export<()> {
         match padded {
             true => Err(refuse(op, "the language has no transfers that move padding (`padded`)")),
             false => Ok(()),
@@ -272,7 +318,7 @@ impl Body<'_, '_> {
     }
 
     /// A tensor that must be a variable.
-    fn whole(&self, op: OpRef<'_>, value: ValueId) -> Export<TokenStream> {
+    pub(crate) fn whole(&self, op: OpRef<'_>, value: ValueId) -> Export<TokenStream> {
         let operand = self.operand(op, value)?;
         match operand.is_whole {
             true => Ok(operand.tokens),

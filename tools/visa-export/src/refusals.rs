@@ -24,3 +24,11 @@ pub(crate) fn refuse_if<T>(op: OpRef<'_>, set: Option<T>, message: impl Display)
         None => Ok(()),
     }
 }
+
+/// Refuses an operation with a clause that its export does not read.
+pub(crate) fn has_only(op: OpRef<'_>, read: &[&str]) -> Export<()> {
+    match op.clauses().iter().find(|clause| !read.contains(&&*clause.name)) {
+        Some(clause) => Err(refuse(op, format!("its clause `{}` has no form in the language", clause.name))),
+        None => Ok(()),
+    }
+}

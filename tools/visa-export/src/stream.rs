@@ -3,7 +3,7 @@
 use crate::body::Body;
 use crate::literals::fill;
 use crate::memory::Created;
-use crate::refusals::{Export, refuse, refuse_if, refuse_with_fix};
+use crate::refusals::{Export, has_only, refuse, refuse_if, refuse_with_fix};
 use crate::values::Stream;
 use crate::version::{CASTS, FETCH_CASTS, LOOKUPS, ZERO_POINTS};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -11,8 +11,10 @@ use quote::{format_ident, quote};
 use std::collections::BTreeSet;
 use visa_algebra::{Expr, PadKind};
 use visa_engine::words::{AccumulatorOrder, ContractionKind, RegionName, TopologyName};
+use visa_ir::analysis::Analysis;
 use visa_ir::module::{OpRef, ValueId};
 use visa_machine::Unit;
+use visa_mapping::facts::{Support, machine};
 use visa_mapping::ops::table::Table;
 use visa_mapping::{Dim, Tensor};
 use visa_numerics::DType;
@@ -27,9 +29,12 @@ use visa_stream::ops::contract::{Accumulate, Align, Contract};
 use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::fill::FillTensor;
 use visa_stream::ops::fill_view::FillView;
+use visa_stream::ops::generate::Generate;
 use visa_stream::ops::store::{ToTrf, ToVrf};
 use visa_stream::ops::switch::Switch;
 use visa_stream::ops::transpose::Transpose;
+use visa_stream::planner::Planner;
+use visa_stream::snoop::Snooping;
 
 /// Bytes of a flit (book 14).
 const FLIT_BYTES: u64 = 32;
@@ -94,19 +99,18 @@ impl Body<'_, '_> {
         let fetch = Fetch::of(op)?;
         let (source, result) = (op.operands()[0], fetch.result_stream()?.id);
         refuse_if(op, fetch.pad()?, "the language masks with zeros alone (`pad`)")?;
-        for part in [fetch.chip()?, fetch.cluster()?, fetch.slice()?] {
-            refuse_if(op, part, "`chip`, `cluster` and `slice`, a lift of the language, are not written")?;
-        }
         let (time, packet) = (fetch.time()?, fetch.packet()?);
         let masked = has_zero(&time) || has_zero(&packet);
         let [read_time, read_packet] = [&time, &packet].map(|map| without_zero(map));
-        let (time_type, packet_type) = (self.map(op, &read_time)?, self.map(op, &read_packet)?);
-        let mut call = quote!(.fetch::<#time_type, #packet_type>());
+        let read = self.tensor(op, source)?;
+        let (before, lifts) = self.lifts(op, fetch, &read, &read_time)?;
+        let (time_type, packet_type) = (self.map(op, &before)?, self.map(op, &read_packet)?);
+        let mut call = quote!(.fetch::<#time_type, #packet_type>() #lifts);
         if masked {
             let (time, packet) = (self.map(op, &time)?, self.map(op, &packet)?);
             call.extend(quote!(.fetch_mask::<#time, #packet>()));
         }
-        let (from, to) = (self.tensor(op, source)?.dtype, self.tensor(op, result)?.dtype);
+        let (from, to) = (read.dtype, self.tensor(op, result)?.dtype);
         let adapted = self.adapter(op, fetch, (from, to))?;
         call.extend(adapted);
         self.chained(op, source, result, call)
@@ -156,6 +160,7 @@ impl Body<'_, '_> {
         let mut tables = op.module.ops(op.module.body()).iter().filter_map(|&id| Table::cast(op.other(id)));
         let table = tables.find(|table| table.name().is_ok_and(|own| *own == *name));
         let table = table.ok_or_else(|| refuse(op, format!("table `{name}` is not declared")))?;
+        has_only(*table, &["name", "from", "to", "values"])?;
         let to = *table.to()?;
         if table.values()?.is_some() || !LOOKUPS.contains(&(from, to)) {
             let message = format!(
@@ -179,7 +184,16 @@ impl Body<'_, '_> {
             Ok(quote!(#name: #value))
         };
         let (slice1, slice0) = (("slice1", switch.slice1()?), ("slice0", switch.slice0()?));
-        let (time0, ring) = (("time0", switch.time0()?), ("ring_size", switch.ring()?));
+        let ring = match switch.topology()? {
+            TopologyName::Custom => Some(self.ring(op)?),
+            TopologyName::Forwarding
+            | TopologyName::Broadcast01
+            | TopologyName::Broadcast1
+            | TopologyName::Transpose
+            | TopologyName::InterTranspose
+            | TopologyName::TransposedBroadcast1 => None,
+        };
+        let (time0, ring) = (("time0", switch.time0()?), ("ring_size", ring));
         let (name, fields) = match switch.topology()? {
             TopologyName::Forwarding => ("Forwarding", Vec::new()),
             TopologyName::Broadcast01 => ("Broadcast01", vec![slice1, slice0, time0]),
@@ -197,6 +211,15 @@ impl Body<'_, '_> {
             quote!(SwitchConfig::#name { #(#given),* })
         };
         self.chained(op, source, result, quote!(.switch::<#slice, #time>(#config)))
+    }
+
+    /// Slices of the ring of a custom switch: the smallest that holds the sources of each slice, if it is open.
+    fn ring(&self, op: OpRef<'_>) -> Export<i64> {
+        let (support, machine) = (Support::build(op.ctx, op.module), machine(op));
+        let axes = self.file.mappings.axes;
+        let planner = Planner { ctx: op.ctx, axes, machine: &machine, support: &support };
+        let ring = planner.plan::<Snooping>(op)?.ring;
+        i64::try_from(ring).map_err(|_| refuse(op, "its ring has more than 2^63 slices"))
     }
 
     /// `stream.collect`.
@@ -363,6 +386,12 @@ impl Body<'_, '_> {
             );
             return Err(refuse_with_fix(op, message, "write the part as a tile, with `stream.commit_tile`"));
         }
+        let stream = self.tensor(op, op.operands()[0])?;
+        let moves = stream.dim(Dim::Slice) != tensor.of_type::<Tensor>()?.dim(Dim::Slice);
+        if moves && !self.file.spelling.since_07 {
+            let message = "this version commits to the slices of the stream";
+            return Err(refuse_with_fix(op, message, "export `--for 0.8` or `--for 0.10`"));
+        }
         let trim = self.trim(op, &element)?;
         let name = self.changed(op, tensor.id)?;
         self.written(op, tensor.id, (trim, quote!(#name.view_mut())))
@@ -396,6 +425,20 @@ impl Body<'_, '_> {
         self.created(op, fill_op.result_tensor()?.id, &lacking, Created::Written(&write))
     }
 
+    /// `stream.generate`: the language fills the tensor, which is the same command.
+    pub(crate) fn generate(&mut self, op: OpRef<'_>) -> Export<()> {
+        let generate = Generate::of(op)?;
+        let result = generate.result_tensor()?.id;
+        if self.only_counts(op, result) {
+            return Ok(());
+        }
+        let lacking = self.address(generate.at_unless_auto()?);
+        let value = fill(op, *generate.value()?, *generate.dtype()?)?;
+        let device = self.device();
+        let write = |target| quote!(#target.memset(#value, &mut #device.sub););
+        self.created(op, result, &lacking, Created::Written(&write))
+    }
+
     /// `stream.fill_view`, of all of a tensor.
     pub(crate) fn fill_view(&mut self, op: OpRef<'_>) -> Export<()> {
         let fill_op = FillView::of(op)?;
@@ -424,7 +467,7 @@ impl Body<'_, '_> {
     }
 
     /// Ends a pipeline with a method call that makes a tensor.
-    fn ended(
+    pub(crate) fn ended(
         &mut self,
         op: OpRef<'_>,
         stream: Stream,
@@ -444,7 +487,7 @@ impl Body<'_, '_> {
     }
 
     /// The method that trims a packet to the bytes that memory keeps.
-    fn trim(&mut self, op: OpRef<'_>, element: &Expr) -> Export<TokenStream> {
+    pub(crate) fn trim(&mut self, op: OpRef<'_>, element: &Expr) -> Export<TokenStream> {
         let own = self.tensor(op, op.operands()[0])?;
         let kept = kept(&own, element, self.file.mappings.axes);
         let kept = self.map(op, &kept)?;

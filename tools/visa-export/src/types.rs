@@ -7,7 +7,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use visa_algebra::Expr;
 use visa_ir::module::{OpRef, ValueId};
-use visa_mapping::{DM, Dim, HBM, SPM, TRF, Tensor, TensorKind, VRF};
+use visa_mapping::{DM, Dim, HBM, HOST, SPM, TRF, Tensor, TensorKind, VRF};
 use visa_numerics::DType;
 
 /// The name of the type of tensors of a kind; `None` if the language has none.
@@ -18,6 +18,7 @@ fn type_name(kind: &'static TensorKind) -> Option<&'static str> {
         (&SPM, "SpmTensor"),
         (&TRF, "TrfTensor"),
         (&VRF, "VrfTensor"),
+        (&HOST, "HostTensor"),
     ];
     names.into_iter().find(|(own, _)| std::ptr::eq(*own, kind)).map(|(_, name)| name)
 }

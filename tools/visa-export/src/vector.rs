@@ -75,10 +75,9 @@ impl Body<'_, '_> {
                 quote!(TagMode::Comparison([#(#items),*]))
             }
             IdSource::AxisToggle => {
-                return Err(refuse(
-                    op,
-                    "the language names axes of `AxisToggle` by identifiers of the compiler",
-                ));
+                let axis = branch.axis()?.ok_or_else(|| refuse(op, "it names no axis"))?;
+                let axis = self.axis(op, &axis)?;
+                quote!(TagMode::AxisToggle { axis: #axis::NAME })
             }
             IdSource::ValidCount => {
                 return Err(refuse(op, "the language's published versions withhold ids from valid counts"));

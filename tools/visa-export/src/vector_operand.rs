@@ -14,6 +14,7 @@ use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{ArgMode, DType, Guard, Guards, Slot};
 
 /// The operands that an operation takes in addition to its stream.
+#[derive(Clone)]
 pub(crate) struct Given {
     values: Vec<ValueId>,
     constant: Option<Rc<Number>>,
@@ -48,6 +49,10 @@ impl Body<'_, '_> {
             let message = "it is a function of its operand, and the language has functions of the stream";
             return Err(refuse(op, message));
         }
+        let (given, mode) = match turned(given, mode).filter(|_| operation.arguments == 3) {
+            Some((given, mode)) => (&given.clone(), Some(mode)),
+            None => (given, mode),
+        };
         let operands = match (is_pair, operation.arguments) {
             (true, 1) => self.group_flags(op, given)?,
             (true, _) => self.group_operands(op, given, (dtype, operation.arguments))?,
@@ -198,6 +203,21 @@ impl Body<'_, '_> {
     }
 }
 
+/// The operands in the other order, with the mode that gives them to the same arguments: of three arguments, the
+/// second operand of the language is a constant. `None` if the first is no constant, or no mode has them so.
+fn turned(given: &Given, mode: Option<ArgMode>) -> Option<(Given, ArgMode)> {
+    let (Some(first), None, None, [_]) = (&given.constant, &given.constant1, &given.when, &*given.values)
+    else {
+        return None;
+    };
+    let mode = match mode {
+        None | Some(ArgMode::Mode012) => ArgMode::Mode021,
+        Some(ArgMode::Mode021) => ArgMode::Mode012,
+        Some(_) => return None,
+    };
+    Some((Given { constant: None, constant1: Some(first.clone()), ..given.clone() }, mode))
+}
+
 /// The groups that a guard is for: group 0 or 1 by bit 3, or both.
 fn groups(op: OpRef<'_>, guard: Guard) -> Export<Vec<usize>> {
     match guard.bits() {
@@ -210,7 +230,7 @@ fn groups(op: OpRef<'_>, guard: Guard) -> Export<Vec<usize>> {
 }
 
 /// A guard in the language, whose first bit is bit 0.
-fn guard_tokens(guard: Guard) -> TokenStream {
+pub(crate) fn guard_tokens(guard: Guard) -> TokenStream {
     if guard.bits() == [None; 4] {
         return quote!(TagGuard::all());
     }

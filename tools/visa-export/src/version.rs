@@ -15,6 +15,28 @@ words! {
     }
 }
 
+/// The form of a shuffle of chips in data memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DmShuffle {
+    /// `dm_chip_shuffle`.
+    Method,
+    /// A plan, `chip_shuffle`, that `to_dm` carries out.
+    Plan,
+    /// None.
+    Absent,
+}
+
+/// The form of an integer argument of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Integers {
+    /// `usize`.
+    Plain,
+    /// `HbmScalar<usize>`, which the kernel reads.
+    InHbm,
+    /// None.
+    Absent,
+}
+
 /// Spellings and facts of one version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spelling {
@@ -30,10 +52,13 @@ pub(crate) struct Spelling {
     pub(crate) unzip_tiles: bool,
     /// True if gathers and scatters are plans that are built step by step.
     pub(crate) plans_indexed: bool,
-    /// True if tensors in data memory have `dm_chip_shuffle`.
-    pub(crate) shuffles_dm: bool,
-    /// True if a kernel takes integers.
-    pub(crate) takes_integers: bool,
+    /// The form of a shuffle of chips in data memory.
+    pub(crate) dm_shuffle: DmShuffle,
+    /// The form of an integer argument.
+    pub(crate) integers: Integers,
+    /// True if a fetch has lifts, data memory moves between clusters, a commit writes other slices than those of its
+    /// stream, and whole tensors have shuffles.
+    pub(crate) since_07: bool,
     /// True if a launch gives a result that may be an error.
     pub(crate) launch_fails: bool,
 }
@@ -52,8 +77,9 @@ impl Version {
                 vrf_takes_sub: false,
                 unzip_tiles: true,
                 plans_indexed: false,
-                shuffles_dm: true,
-                takes_integers: true,
+                dm_shuffle: DmShuffle::Method,
+                integers: Integers::Plain,
+                since_07: false,
                 launch_fails: false,
             },
             Self::V08 => &Spelling {
@@ -63,8 +89,9 @@ impl Version {
                 vrf_takes_sub: true,
                 unzip_tiles: false,
                 plans_indexed: false,
-                shuffles_dm: false,
-                takes_integers: false,
+                dm_shuffle: DmShuffle::Absent,
+                integers: Integers::Absent,
+                since_07: true,
                 launch_fails: true,
             },
             Self::V010 => &Spelling {
@@ -74,8 +101,9 @@ impl Version {
                 vrf_takes_sub: true,
                 unzip_tiles: false,
                 plans_indexed: true,
-                shuffles_dm: false,
-                takes_integers: false,
+                dm_shuffle: DmShuffle::Plan,
+                integers: Integers::InHbm,
+                since_07: true,
                 launch_fails: true,
             },
         }

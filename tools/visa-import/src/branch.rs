@@ -239,7 +239,7 @@ fn own_tensor(value: &Value, count: usize) -> Option<&TensorType> {
     let Value::View(view) = value else { return None };
     let at_rest = match view.ty.memory {
         Memory::Hbm | Memory::Dm | Memory::Spm => true,
-        Memory::Trf | Memory::Vrf => false,
+        Memory::Trf | Memory::Vrf | Memory::Host => false,
     };
     (at_rest && view.steps.is_empty() && view.place.0 >= count).then_some(&view.ty)
 }

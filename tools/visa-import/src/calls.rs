@@ -14,7 +14,7 @@ use crate::method::Call;
 use crate::numbers::{in_std, typed};
 use crate::place::{Reference, Slot, deref};
 use crate::program::{AdtId, FnId, Item, Space};
-use crate::value::{Affine, Closure, Float, Record, TensorType, Type, Value};
+use crate::value::{Affine, Closure, Float, Memory, Record, TensorType, Type, Value};
 use proc_macro2::Span;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -134,6 +134,10 @@ impl Evaluator<'_> {
         if let ("transmute", [tensor]) = (last, &*Vec::from_iter(&call.args)) {
             return self.transmuted(frame, path, tensor, want);
         }
+        if let ("Ok", [value], true) = (last, &*Vec::from_iter(&call.args), self.state.host.is_some()) {
+            let value = self.expr(frame, value, want)?;
+            return Ok(Value::variant(parts, vec![value]));
+        }
         let args = self.arguments(frame, &call.args)?;
         let full = self.program.external(frame.module, &parts);
         if let Some(value) = self.language_call(frame, call.span(), &full, &args)? {
@@ -151,10 +155,18 @@ impl Evaluator<'_> {
                 self.defined_outside(frame, path.span(), &parts)?;
                 Ok(Value::variant(parts, args))
             }
-            (_, _) if self.state.host.is_some() => Err(not_of_host(frame, path.span(), &parts.join("::"))),
-            (_, _) => {
-                Err(frame.error(path.span(), format!("the function `{}` is not known", parts.join("::"))))
-            }
+            (_, _) => Err(self.unknown_function(frame, path.span(), &parts)),
+        }
+    }
+
+    /// The error of a function that is neither of the input nor of the toolchain: that of the `use` that should bring
+    /// it in, if there is one.
+    fn unknown_function(&self, frame: &Frame, span: Span, path: &[String]) -> Stop {
+        let brought = path.first().and_then(|first| self.program.unresolved_use(frame.module, first));
+        match brought {
+            Some(error) => Stop::Error(error),
+            None if self.state.host.is_some() => not_of_host(frame, span, &path.join("::")),
+            None => frame.error(span, format!("the function `{}` is not known", path.join("::"))),
         }
     }
 
@@ -310,6 +322,9 @@ impl Evaluator<'_> {
         own.segments.pop_punct();
         let written = self.ty(frame, &syn::Type::Path(syn::TypePath { qself: None, path: own }))?;
         let Type::Tensor(written) = written else { return Ok(None) };
+        if written.memory == Memory::Host {
+            return Ok(None);
+        }
         let ty = match want.tensor() {
             Some(wanted) => merged(&written, wanted),
             None => written,
@@ -757,17 +772,39 @@ impl Evaluator<'_> {
     /// A macro of the language.
     pub(crate) fn macro_call(&mut self, frame: &mut Frame, mac: &syn::Macro) -> Eval<Value> {
         let name = crate::program::last_name(&mac.path);
-        if self.state.host.is_some() {
-            return Err(not_of_host(frame, mac.span(), &format!("{name}!")));
-        }
         match name.as_str() {
+            "print" | "println" | "eprint" | "eprintln" => {
+                self.silent(frame, mac, &name);
+                Ok(Value::Nothing)
+            }
+            "dbg" => {
+                self.silent(frame, mac, &name);
+                let list = arguments(mac).map_err(|why| frame.error(mac.span(), why.to_string()))?;
+                let values = list.iter().map(|own| self.expr(frame, own, &Want::default()));
+                let values: Vec<Value> = values.collect::<Eval<_>>()?;
+                Ok(match <[Value; 1]>::try_from(values) {
+                    Ok([value]) => value,
+                    Err(values) if values.is_empty() => Value::Nothing,
+                    Err(values) => Value::Tuple(values),
+                })
+            }
             "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq" | "debug_assert_ne" => {
                 self.assertion(frame, mac, name.trim_start_matches("debug_"))
             }
             "panic" | "unimplemented" | "todo" | "unreachable" => {
                 Err(frame.error(mac.span(), format!("the kernel reaches `{name}!`")))
             }
+            _ if self.state.host.is_some() => Err(not_of_host(frame, mac.span(), &format!("{name}!"))),
             _ => Err(frame.error(mac.span(), format!("`{name}!` is not read in a kernel"))),
+        }
+    }
+
+    /// Notes that the output of a macro is left out.
+    fn silent(&mut self, frame: &Frame, mac: &syn::Macro, name: &str) {
+        let message = format!("`{name}!` is left out: a kernel and a host program of visa print nothing");
+        let remark = Error::new(frame.place(mac.span()), message);
+        if !self.state.remarks.contains(&remark) {
+            self.state.remarks.push(remark);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::addresses::Addresses;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use visa_files::FileRoles;
-use visa_ir::diag::{Diagnostic, Severity, visible};
+use visa_ir::diag::{Diagnostic, visible};
 use visa_ir::span::Source;
 use visa_opt::{Io, Renderer};
 
@@ -61,11 +61,6 @@ pub fn run(args: &[String], io: &mut Io) -> i32 {
         let (source, finding) = imported.finding(error);
         Renderer::Text.emit(io, source, &[finding]);
         code = 1;
-    }
-    for error in &imported.left_out {
-        let (source, mut finding) = imported.finding(error);
-        finding.severity = Severity::Remark;
-        Renderer::Text.emit(io, source, &[finding]);
     }
     for (source, finding) in imported.notes() {
         Renderer::Text.emit(io, source, &[finding]);

@@ -101,6 +101,18 @@ pub(crate) fn computed(frame: &Frame, expr: &syn::Expr) -> Option<(Span, Compute
     }
 }
 
+/// The choice by the index of a loop that an expression is, as `if i == 0 { 0 } else { 1 }`.
+pub(crate) fn chosen(frame: &Frame, expr: &syn::Expr) -> Option<Span> {
+    let of = match expr {
+        syn::Expr::Paren(inner) => return chosen(frame, &inner.expr),
+        syn::Expr::Group(inner) => return chosen(frame, &inner.expr),
+        syn::Expr::If(own) => &own.cond,
+        syn::Expr::Match(own) => &own.expr,
+        _ => return None,
+    };
+    matches!(computed(frame, of), Some((_, Computed::Index))).then(|| expr.span())
+}
+
 fn called(call: &syn::ExprCall) -> Option<(Span, Computed)> {
     let syn::Expr::Path(path) = &*call.func else { return None };
     let name = path.path.segments.last()?.ident.to_string();

@@ -109,7 +109,10 @@ impl Evaluator<'_> {
     }
 
     /// `value?`: the value in `Some` or `Ok`; another value is that of the function.
-    pub(crate) fn tried_value(&mut self, frame: &mut Frame, own: &syn::ExprTry) -> Eval<Value> {
+    pub(crate) fn tried_value(&mut self, frame: &mut Frame, own: &syn::ExprTry, want: &Want) -> Eval<Value> {
+        if let Some(result) = self.awaited_result(frame, &own.expr, "?", want) {
+            return result;
+        }
         match deref(self.expr(frame, &own.expr, &Want::default())?) {
             Value::Variant(variant) => match (variant.name(), &*variant.args) {
                 ("Some" | "Ok", [value]) => Ok(value.clone()),

@@ -325,7 +325,7 @@ fn is_index(name: &str, index: &View) -> bool {
     match index.ty.memory {
         Memory::Hbm => name == "by_byte_offsets",
         Memory::Spm => name == "by_positions",
-        Memory::Dm | Memory::Trf | Memory::Vrf => false,
+        Memory::Dm | Memory::Trf | Memory::Vrf | Memory::Host => false,
     }
 }
 

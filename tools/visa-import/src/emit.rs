@@ -3,6 +3,7 @@
 use crate::error::SourcePosition;
 use std::collections::HashMap;
 use std::rc::Rc;
+use visa_algebra::Expr;
 use visa_ir::build::NewOp;
 use visa_ir::context::{Attr, Context};
 use visa_ir::location::{LocId, Location};
@@ -12,6 +13,7 @@ use visa_ir::print::{Form, print_op_given};
 use visa_ir::span::Span;
 use visa_machine::Unit;
 use visa_mapping::ops::func::Func;
+use visa_mapping::tensor::attrs::MAP;
 use visa_stream::ops::begin::{Begin, CONTEXT};
 
 /// Starts an operation of a view: `new!(ctx, Collect, [stream])`.
@@ -144,6 +146,13 @@ impl Emitter {
         let begin = begin.filter(|&op| Begin::cast(self.module.op(ctx, op)).is_some());
         if let Some(begin) = begin {
             self.module.set_clause(begin, CONTEXT, Some(ctx.attr(Attr::Str(unit.word().into()))));
+        }
+    }
+
+    /// Changes a mapping of the operation with this result.
+    pub(crate) fn set_mapping(&mut self, ctx: &Context, name: &str, clause: &str, map: Expr) {
+        if let Some(op) = self.module.def_op(self.value(name)) {
+            self.module.set_clause(op, clause, Some(ctx.body_attr(&MAP, map)));
         }
     }
 

@@ -325,7 +325,7 @@ impl<'a> Evaluator<'a> {
             }
             syn::Expr::Closure(item) => Ok(self.closure(frame, item)),
             syn::Expr::Await(own) if self.state.host.is_some() => self.awaited(frame, own, want),
-            syn::Expr::Try(own) => self.tried_value(frame, own),
+            syn::Expr::Try(own) => self.tried_value(frame, own, want),
             syn::Expr::Macro(own) => self.macro_call(frame, &own.mac),
             other => Err(frame.error(other.span(), format!("{} is not read in a kernel", kind_of(other)))),
         }

@@ -8,6 +8,7 @@ use crate::instance::Instance;
 use crate::place::deref;
 use crate::program::{FnId, Item, Space, is_device};
 use crate::value::{Affine, Memory, Step, Type, Value, View};
+use crate::written_transfer::{written_number, written_transfer};
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::spanned::Spanned;
@@ -37,10 +38,16 @@ impl Evaluator<'_> {
         if let Some(written) = written_launch(&own.base) {
             return self.launch(frame, &written, want);
         }
+        if let Some(number) = written_number(&own.base) {
+            return self.number_in_hbm(frame, number);
+        }
+        if let Some(written) = written_transfer(&own.base) {
+            return self.host_transfer(frame, &written, want);
+        }
         let syn::Expr::Call(call) = &*own.base else {
             // Its evaluation reports which construct is not read.
             self.expr(frame, &own.base, want)?;
-            let message = "what a host program awaits is a launch, or a function that launches";
+            let message = "what a host program awaits is a launch, a transfer, or a function that launches";
             return Err(frame.error(own.span(), message));
         };
         self.awaiting = true;
@@ -52,11 +59,33 @@ impl Evaluator<'_> {
     pub(crate) fn launched_result(&self, value: &Value, name: &str) -> Option<Value> {
         let takes = self.state.host.is_some() && matches!(name, "unwrap" | "expect" | "?");
         let is_result = match value {
-            Value::View(_) | Value::Nothing => true,
+            Value::View(_) | Value::Function(_) | Value::Nothing | Value::Int(_) | Value::Index(_) => true,
             Value::Tuple(all) => all.iter().all(|own| matches!(own, Value::View(_))),
             _ => false,
         };
         (takes && is_result).then(|| value.clone())
+    }
+
+    /// A launch or transfer that is awaited under `?`, `unwrap` or `expect`, with the type and name of its variable;
+    /// `None` for other values.
+    pub(crate) fn awaited_result(
+        &mut self,
+        frame: &mut Frame,
+        of: &syn::Expr,
+        name: &str,
+        want: &Want,
+    ) -> Option<Eval<Value>> {
+        let syn::Expr::Await(own) = of else { return None };
+        let takes = self.state.host.is_some() && matches!(name, "unwrap" | "expect" | "?");
+        let gives = written_launch(&own.base).is_some() || written_transfer(&own.base).is_some();
+        (takes && gives).then(|| self.awaited(frame, own, want))
+    }
+
+    /// A kernel that is loaded before its launches, as `kernel.load(&device)?` since 0.10. In the text all are.
+    pub(crate) fn loaded_kernel(&self, of: &Value, name: &str, arguments: usize) -> Option<Value> {
+        let loads = self.state.host.is_some() && name == "load" && arguments == 1;
+        matches!(of, Value::Function(id) if loads && is_device(&self.program.functions[id.0].item.source))
+            .then(|| of.clone())
     }
 
     /// Refuses functions that a host program calls in a way that does not run them.
@@ -83,6 +112,10 @@ impl Evaluator<'_> {
 
     /// Refuses methods that move or compute, which kernels do.
     pub(crate) fn check_method(&self, frame: &Frame, of: &Value, name: &str, span: Span) -> Eval<()> {
+        if self.state.host.is_some() && is_transfer(of, name) {
+            let error = Error::new(frame.place(span), format!("nothing awaits `{name}`: it does not run"));
+            return Err(Stop::Error(error.fix("write `.await` after it")));
+        }
         let own = match of {
             Value::View(_) => {
                 matches!(
@@ -156,8 +189,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Makes the results of a launch the contents of tensors that exist.
-    fn take_results(&mut self, frame: &Frame, span: Span, from: &Value, into: &Value) -> Eval<()> {
+    /// Makes the results of a launch or a transfer the contents of tensors that exist.
+    pub(crate) fn take_results(&mut self, frame: &Frame, span: Span, from: &Value, into: &Value) -> Eval<()> {
         match (from, into) {
             (Value::View(from), Value::View(into)) if into.steps.is_empty() && into.ty == from.ty => {
                 if self.state.cells[into.place.0].stays {
@@ -180,13 +213,23 @@ impl Evaluator<'_> {
     }
 
     /// The kernel that a launch names, and its path.
-    fn launched<'e>(&mut self, frame: &Frame, kernel: &'e syn::Expr) -> Eval<(FnId, &'e syn::ExprPath)> {
+    fn launched<'e>(&mut self, frame: &mut Frame, kernel: &'e syn::Expr) -> Eval<(FnId, &'e syn::ExprPath)> {
         let syn::Expr::Path(path) = kernel else {
             return Err(frame.error(kernel.span(), "what is launched is the name of a kernel"));
         };
         let parts = names(&path.path);
         match self.program.find(frame.module, frame.of, &parts, Space::Values) {
             Some(Item::Fn(id)) if is_device(&self.program.functions[id.0].item.source) => Ok((id, path)),
+            // A variable, to which a kernel was loaded.
+            None if parts.len() == 1 => {
+                let value = deref(self.expr(frame, kernel, &Want::default())?);
+                if let Value::Function(id) = &value
+                    && is_device(&self.program.functions[id.0].item.source)
+                {
+                    return Ok((*id, path));
+                }
+                Err(frame.error(kernel.span(), format!("{} is no kernel that is read", value.kind())))
+            }
             _ => Err(frame.error(kernel.span(), format!("`{}` is no kernel that is read", parts.join("::")))),
         }
     }
@@ -323,9 +366,10 @@ impl Evaluator<'_> {
     ) -> Eval<Value> {
         match ty {
             Type::Tensor(tensor)
-                if tensor.memory == Memory::Hbm && tensor.maps.iter().all(Option::is_some) =>
+                if matches!(tensor.memory, Memory::Hbm | Memory::Dm)
+                    && tensor.maps.iter().all(Option::is_some) =>
             {
-                let view = self.cell(None, tensor.clone(), name.map(str::to_owned));
+                let view = self.cell(None, tensor.in_hbm(), name.map(str::to_owned));
                 made.push(view.clone());
                 Ok(Value::View(view))
             }
@@ -356,7 +400,11 @@ impl Evaluator<'_> {
         for input in &item.sig.inputs {
             let syn::FnArg::Typed(typed) = input else { return false };
             match self.ty(&mut frame, &typed.ty) {
-                Ok(Type::Tensor(tensor)) if tensor.memory == Memory::Hbm => tensors += 1,
+                Ok(Type::Tensor(tensor))
+                    if matches!(tensor.memory, Memory::Hbm | Memory::Dm | Memory::Host) =>
+                {
+                    tensors += 1
+                }
                 Ok(Type::Context) => {}
                 Ok(_) | Err(_) => return false,
             }
@@ -370,6 +418,12 @@ pub(crate) fn not_of_host(frame: &Frame, span: Span, name: &str) -> Stop {
     let message =
         format!("`{name}` is not read in a host program, which launches kernels over tensors in HBM");
     frame.error(span, message)
+}
+
+/// Returns true if a method moves a tensor between the host and HBM.
+fn is_transfer(of: &Value, name: &str) -> bool {
+    let Value::View(view) = of else { return false };
+    matches!((view.ty.memory, name), (Memory::Host, "to_hbm") | (Memory::Hbm, "to_host"))
 }
 
 /// A launch as an author writes it.

@@ -68,9 +68,10 @@ impl Imported {
 }
 
 impl Imported {
-    /// The notes as findings of the tools, with the files that their spans are in.
+    /// The notes as findings of the tools, with the files that their spans are in: those about parts that are left out
+    /// first.
     pub fn notes(&self) -> impl Iterator<Item = (Option<&Source>, Diagnostic)> {
-        self.remarks.iter().map(|remark| {
+        self.left_out.iter().chain(&self.remarks).map(|remark| {
             let (source, finding) = self.finding(remark);
             (source, Diagnostic { severity: Severity::Remark, ..finding })
         })

@@ -220,7 +220,10 @@ impl Importer<'_> {
         let found = kernel::kernel(self.ctx, self.program, &own, self.sizes, &mut launched);
         let places = found.as_ref().map_or_else(|_| Vec::new(), |written| written.places.clone());
         let text = found.and_then(|written| match launched.iter().find(|own| !self.kernel(own)) {
-            None => Ok(written.text),
+            None => {
+                self.imported.remarks.extend(written.remarks);
+                Ok(written.text)
+            }
             Some(kernel) => {
                 let own = &self.program.functions[host.0];
                 let place = self.program.place(own.module, own.item.source.sig.span());

@@ -80,8 +80,9 @@ impl<'a> Evaluator<'a> {
                 let new = with(new, pe, GatherToSpmBuilder::pe);
                 with(new, element, GatherToSpmBuilder::element).into()
             }
-            Memory::Trf | Memory::Vrf => {
-                return Err(frame.error(call.span, "a gather does not write a register file"));
+            Memory::Trf | Memory::Vrf | Memory::Host => {
+                let message = format!("a gather does not write {}", ty.memory.name());
+                return Err(frame.error(call.span, message));
             }
         };
         let name = self.made(frame, call.span, call.want.name.as_deref(), new);

@@ -252,9 +252,19 @@ fn argument(
 ) -> Eval<Value> {
     match ty {
         Type::Context => Ok(Value::Context),
+        Type::Tensor(tensor) if tensor.memory == Memory::Host && eval.state.host.is_some() => {
+            all.count += 1;
+            eval.host_argument(frame, (name, tensor, changed), span)
+        }
         Type::Tensor(tensor) => {
             if tensor.memory == Memory::Dm && tensor.maps.iter().all(Option::is_some) {
-                return staged(eval, frame, all, (name, tensor, changed), span);
+                return match eval.state.host {
+                    // A host program hands on what its kernels load.
+                    Some(_) => {
+                        argument(eval, frame, all, (name, &Type::Tensor(tensor.in_hbm()), changed), span)
+                    }
+                    None => staged(eval, frame, all, (name, tensor, changed), span),
+                };
             }
             let complete = tensor.memory == Memory::Hbm && tensor.maps.iter().all(Option::is_some);
             let Some(dtype) = tensor.dtype.filter(|_| complete) else {
@@ -334,12 +344,7 @@ fn staged(
     (name, tensor, changed): (&str, &TensorType, bool),
     span: proc_macro2::Span,
 ) -> Eval<Value> {
-    let chip = tensor.dim("chip").cloned();
-    let element =
-        Map::List(["cluster", "slice", "element"].iter().flat_map(|dim| held(tensor.dim(dim))).collect());
-    let maps = vec![chip, Some(element)];
-    let in_hbm = TensorType { memory: Memory::Hbm, dtype: tensor.dtype, maps };
-    let given = argument(eval, frame, all, (name, &Type::Tensor(in_hbm), changed), span)?;
+    let given = argument(eval, frame, all, (name, &Type::Tensor(tensor.in_hbm()), changed), span)?;
     let Value::View(given) = given else {
         return Err(frame.error(span, format!("an argument of the type of `{name}` is not read")));
     };
@@ -358,19 +363,6 @@ fn staged(
     Ok(Value::View(view))
 }
 
-/// The parts of a dimension that hold something: its factors without padding and copies.
-fn held(dim: Option<&Map>) -> Vec<Map> {
-    let factors = dim.map(Map::factors).unwrap_or_default();
-    let own = |factor: &Map| match factor {
-        Map::Copies(_) => Vec::new(),
-        Map::Padding(of, ..) => held(Some(of)),
-        Map::Axis(_) | Map::Stride(..) | Map::Modulo(..) | Map::Resize(..) | Map::List(_) => {
-            vec![factor.clone()]
-        }
-    };
-    factors.into_iter().flat_map(own).collect()
-}
-
 /// The names of a kernel's results.
 fn results(
     eval: &mut Evaluator<'_>,
@@ -381,9 +373,16 @@ fn results(
 ) -> Eval<()> {
     match value {
         Value::Nothing => Ok(()),
-        Value::View(view) if view.ty.memory == Memory::Hbm && view.steps.is_empty() => {
+        Value::View(view)
+            if matches!(view.ty.memory, Memory::Hbm | Memory::Host) && view.steps.is_empty() =>
+        {
             let name = eval.read(frame, span, view)?;
             names.push(name);
+            Ok(())
+        }
+        Value::View(view) if view.ty.memory == Memory::Dm && view.steps.is_empty() => {
+            let stored = eval.stored_last(frame, span, view)?;
+            names.push(stored);
             Ok(())
         }
         Value::Tuple(values) => values.iter().try_for_each(|own| results(eval, frame, span, own, names)),

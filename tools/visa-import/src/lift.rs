@@ -20,6 +20,7 @@ impl Evaluator<'_> {
     pub(crate) fn lift(&mut self, frame: &Frame, mut stream: Stream, call: &Call, dim: Dim) -> Eval<Value> {
         let what = format!("the {}s of the stream", dim.name());
         let held = self.wanted_map(frame, call, call.map(0), &what)?;
+        let held = self.with_idle(frame, call.span, dim, held);
         let time = self.wanted_map(frame, call, call.map(1), "its time")?;
         let Some(fetch) = stream.fetch.as_mut().filter(|fetch| fetch.clauses == FetchClauses::default())
         else {

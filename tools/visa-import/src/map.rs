@@ -63,6 +63,18 @@ impl Map {
         }
     }
 
+    /// Its factors without padding and copies, the outermost first.
+    pub(crate) fn without_padding(&self) -> Vec<Self> {
+        let stored = |factor: &Self| match factor {
+            Self::Copies(_) => Vec::new(),
+            Self::Padding(of, ..) => of.without_padding(),
+            Self::Axis(_) | Self::Stride(..) | Self::Modulo(..) | Self::Resize(..) | Self::List(_) => {
+                vec![factor.clone()]
+            }
+        };
+        self.factors().into_iter().flat_map(stored).collect()
+    }
+
     /// The positions of it; `None` on overflow.
     pub(crate) fn size(&self, axes: &dyn Axes) -> Option<u64> {
         match self {

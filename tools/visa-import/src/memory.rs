@@ -56,6 +56,7 @@ impl<'a> Evaluator<'a> {
     pub(crate) fn tensor_method(&mut self, frame: &mut Frame, view: View, call: &Call) -> Eval<Value> {
         match call.name.as_str() {
             "view" | "view_mut" | "as_ref" | "as_mut" => Ok(Value::View(view)),
+            _ if view.ty.memory == Memory::Host => Err(self.unknown(frame, call, "a tensor in host memory")),
             "tile" => self.tile(frame, view, call, "element"),
             "chip_tile" => self.tile(frame, view, call, "chip"),
             "cluster_tile" => self.tile(frame, view, call, "cluster"),
@@ -98,8 +99,9 @@ impl<'a> Evaluator<'a> {
             Memory::Hbm => TensorMemory::Hbm,
             Memory::Dm => TensorMemory::Dm,
             Memory::Spm => TensorMemory::Spm,
-            Memory::Trf | Memory::Vrf => {
-                return Err(frame.error(span, "a register file that nothing has written"));
+            Memory::Trf | Memory::Vrf | Memory::Host => {
+                let message = format!("a tensor in {} that nothing has written", ty.memory.name());
+                return Err(frame.error(span, message));
             }
         };
         let Dims { chip, cluster, slice, pe, element, .. } = self.dims(&ty);
@@ -170,6 +172,9 @@ impl<'a> Evaluator<'a> {
             }
             Memory::Trf | Memory::Vrf => {
                 return Err(frame.error(span, "a register file is written by a stream alone"));
+            }
+            Memory::Host => {
+                return Err(frame.error(span, "a kernel does not move tensors to host memory"));
             }
         })
     }
@@ -256,11 +261,6 @@ impl<'a> Evaluator<'a> {
         let terms: Vec<(&String, &i64)> = index.terms.iter().collect();
         if let ([(name, 1)], 0) = (&*terms, index.plus) {
             return Ok((*name).clone());
-        }
-        if terms.is_empty() {
-            return Err(
-                frame.error(span, "a tile of a tile begins at a number; write one of them with an index")
-            );
         }
         let (names, by): (Vec<&String>, Vec<i64>) = terms.into_iter().unzip();
         let values: Vec<ValueId> = names.into_iter().map(|name| self.value(name)).collect();
@@ -353,6 +353,7 @@ impl<'a> Evaluator<'a> {
                 frame.error(call.span, format!("`{}` does not say the tensor's new mappings", call.name))
             );
         }
+        let ty = self.on_device(frame, call.span, ty);
         self.check_two_dimensions(frame, call, &ty)?;
         if ty.maps != view.ty.maps {
             let mut changed = ty.clone();
@@ -389,6 +390,7 @@ impl<'a> Evaluator<'a> {
         for (own, other) in ty.maps[..dims - 1].iter_mut().zip(like) {
             *own = own.take().or(other);
         }
+        let ty = self.on_device(frame, call.span, ty);
         for (dim, map) in memory.dims().iter().zip(&ty.maps) {
             self.wanted_map(frame, call, map.clone(), &format!("what `{dim}` holds"))?;
         }
@@ -423,7 +425,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Notes an axis of a source that the destination of a transfer lacks.
-    fn dropped_axis(&mut self, frame: &Frame, call: &Call, from: &TensorType, to: &TensorType) {
+    pub(crate) fn dropped_axis(&mut self, frame: &Frame, call: &Call, from: &TensorType, to: &TensorType) {
         let mut kept = Vec::new();
         to.maps.iter().flatten().for_each(|map| map.axes(&mut kept));
         let factors = from.maps.iter().flatten().flat_map(Map::factors);

@@ -64,6 +64,9 @@ impl<'a> Evaluator<'a> {
         call: &syn::ExprMethodCall,
         want: &Want,
     ) -> Eval<Value> {
+        if let Some(result) = self.awaited_result(frame, &call.receiver, &call.method.to_string(), want) {
+            return result;
+        }
         let place = followed(self.place(frame, &call.receiver)?);
         let of = place.read().unwrap_or(Value::Nothing);
         let name = plain(&call.method.to_string()).to_owned();
@@ -73,6 +76,9 @@ impl<'a> Evaluator<'a> {
         self.check_method(frame, &of, &name, call.method.span())?;
         if let Some(result) = self.launched_result(&of, &name) {
             return Ok(result);
+        }
+        if let Some(kernel) = self.loaded_kernel(&of, &name, call.args.len()) {
+            return Ok(kernel);
         }
         let mut own = Call::alone(&placed_name(name), call.method.span(), want.clone());
         if let Some(list) = &call.turbofish {
@@ -116,7 +122,12 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn argument(&mut self, frame: &mut Frame, argument: &syn::GenericArgument, own: &mut Call) -> Eval<()> {
+    pub(crate) fn argument(
+        &mut self,
+        frame: &mut Frame,
+        argument: &syn::GenericArgument,
+        own: &mut Call,
+    ) -> Eval<()> {
         match argument {
             // A constant's name looks like a type's.
             syn::GenericArgument::Type(syn::Type::Path(path)) if self.is_const(frame, path) => {
@@ -133,6 +144,11 @@ impl<'a> Evaluator<'a> {
                 own.types.push(ty);
             }
             syn::GenericArgument::Const(expr) => {
+                // `{ Ident::A }` names an axis.
+                if let Some(id) = braced_path(expr).and_then(|path| self.identified_axis(frame, path)) {
+                    own.types.push(Type::Map(Map::Axis(id)));
+                    return Ok(());
+                }
                 if let Some(number) = self.expr(frame, expr, &Want::default())?.integer() {
                     own.numbers.push(number);
                 }
@@ -262,6 +278,18 @@ impl<'a> Evaluator<'a> {
         let name = self.state.out.name(wanted);
         self.state.out.write(self.ctx, new.into(), std::slice::from_ref(&name), place);
         name
+    }
+}
+
+/// The path in `{ path }`.
+fn braced_path(expr: &syn::Expr) -> Option<&syn::ExprPath> {
+    match expr {
+        syn::Expr::Path(path) => Some(path),
+        syn::Expr::Block(block) => match &*block.block.stmts {
+            [syn::Stmt::Expr(own, None)] => braced_path(own),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -5,14 +5,16 @@ use crate::constant::computed;
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, Stop, Want, names};
 use crate::integer::{Int, IntOp, IntTy};
+use crate::map::Map;
 use crate::place::deref;
 use crate::program::{AdtId, ConstId, Item, Space, Style};
-use crate::value::{Float, HOST_NUMBERS, Index, Record, Type, Unit, Value, Variant};
+use crate::value::{AXIS_NAME, Float, HOST_NUMBERS, Index, Record, Type, Unit, Value, Variant};
 use proc_macro2::Span;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
+use visa_algebra::Expr;
 use visa_mapping::tensor::numbers::Number;
 
 impl Evaluator<'_> {
@@ -41,6 +43,15 @@ impl Evaluator<'_> {
         }
         if let Some(found) = self.value_item(frame, &parts) {
             return self.item_value(frame, path.span(), &found);
+        }
+        if parts.last().is_some_and(|last| last == "NAME")
+            && let Some(axis) = self.axis_of(frame, path)?
+        {
+            return Ok(Value::variant(vec![AXIS_NAME.to_owned(), axis], Vec::new()));
+        }
+        if let Some(id) = self.identified_axis(frame, path) {
+            let name = self.axis_names[id.0].clone();
+            return Ok(Value::variant(vec![AXIS_NAME.to_owned(), name], Vec::new()));
         }
         let full = self.program.external(frame.module, &parts);
         if let Some(number) = constant(&full) {
@@ -127,6 +138,23 @@ impl Evaluator<'_> {
 
     /// The positions of a mapping: `A::SIZE`, `<m![A / 2]>::SIZE`.
     fn size_of(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Option<u64>> {
+        let Some(map) = self.mapping_of(frame, path)? else { return Ok(None) };
+        let size = map.size(self);
+        size.map(Some)
+            .ok_or_else(|| frame.error(path.span(), "a mapping of more positions than 64 bits count"))
+    }
+
+    /// The axis of `A::NAME`; `None` if `A` is no axis.
+    fn axis_of(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Option<String>> {
+        let map = self.mapping_of(frame, path)?;
+        Ok(match map.map(|map| self.mapping(&map)) {
+            Some(Expr::Axis(name)) => Some(name.to_string()),
+            Some(_) | None => None,
+        })
+    }
+
+    /// The mapping whose associated constant a path names.
+    fn mapping_of(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Option<Map>> {
         let ty = match &path.qself {
             Some(own) => (*own.ty).clone(),
             None => {
@@ -140,9 +168,7 @@ impl Evaluator<'_> {
             }
         };
         let Type::Map(map) = self.ty(frame, &ty)? else { return Ok(None) };
-        let size = map.size(self);
-        size.map(Some)
-            .ok_or_else(|| frame.error(path.span(), "a mapping of more positions than 64 bits count"))
+        Ok(Some(map))
     }
 
     pub(crate) fn unary(&mut self, frame: &mut Frame, unary: &syn::ExprUnary, want: &Want) -> Eval<Value> {

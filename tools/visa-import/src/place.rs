@@ -1,6 +1,6 @@
 //! Variables and their parts: the targets of assignments and of `&mut`.
 
-use crate::constant::Computed;
+use crate::constant::{Computed, chosen};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop};
 use crate::value::{Unit, Value};
@@ -172,6 +172,7 @@ impl Evaluator<'_> {
             }
             syn::Expr::Index(index) => {
                 let base = followed(self.place(frame, &index.expr)?);
+                self.check_one_index(frame, &base, &index.index)?;
                 let at = self.expr(frame, &index.index, &Default::default())?;
                 match (base.with(|value| matches!(value, Value::Array(_))), deref(at)) {
                     (Some(true), Value::Int(at)) => self.element_of(frame, index.span(), base, at.number()),
@@ -196,6 +197,22 @@ impl Evaluator<'_> {
         match self.expr_value(frame, expr, &Default::default())? {
             Value::Ref(reference) => Ok(reference),
             value => Ok(Reference::of(self.slot(value))),
+        }
+    }
+
+    /// Refuses a choice by the index of a loop among tensors of an array: the vendor's compiler wants one index.
+    fn check_one_index(&self, frame: &Frame, base: &Reference, index: &syn::Expr) -> Eval<()> {
+        let is_number =
+            |own: &Value| matches!(own, Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Char(_));
+        let tensors = base.with(|value| matches!(value, Value::Array(all) if !all.iter().all(is_number)));
+        match chosen(frame, index).filter(|_| tensors == Some(true)) {
+            None => Ok(()),
+            Some(span) => {
+                let message = "the index of an array is a choice by the index of a loop, expected a constant or \
+                               the index itself";
+                let fix = "write one access in each arm";
+                Err(Stop::Error(Error::new(frame.place(span), message).fix(fix)))
+            }
         }
     }
 

@@ -7,7 +7,9 @@ use crate::lift::lifted;
 use crate::map::{Map, Pad};
 use crate::method::{Call, readable};
 use crate::numbers::{context, number, whole_number};
-use crate::value::{Counted, Fetch, FetchClauses, Memory, Stream, TensorType, Value, View};
+use crate::value::{
+    Counted, Fetch, FetchClauses, Interleaved, Memory, Packets, Stream, TensorType, Value, View,
+};
 use std::fmt::Display;
 use std::rc::Rc;
 use visa_algebra::{Expr, PadKind};
@@ -23,7 +25,6 @@ use visa_stream::branch::IdSource;
 use visa_stream::ops::begin::Begin;
 use visa_stream::ops::begin_interleaved::BeginInterleaved;
 use visa_stream::ops::cast::Cast;
-use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
 use visa_stream::ops::commit_packed::CommitPacked;
 use visa_stream::ops::commit_view::CommitView;
@@ -40,7 +41,7 @@ use visa_stream::ops::vector_branch::VectorBranch;
 const CONTRACTION_BYTES: u64 = 64;
 
 /// Bytes of a flit (book 14).
-const FLIT_BYTES: u64 = 32;
+pub(crate) const FLIT_BYTES: u64 = 32;
 
 /// Methods that begin the use of a compute engine that the main context alone has.
 const COMPUTES: &[&str] = &["vector_init", "contract_outer", "align", "transpose", "commit_cast_relu"];
@@ -66,6 +67,7 @@ impl<'a> Evaluator<'a> {
         let names: Vec<String> =
             views.iter().map(|view| self.begun(frame, call.span, view)).collect::<Eval<_>>()?;
         let tensors = self.values(&names);
+        let mut interleaved = None;
         let new: NewOp<'a> = match (call.name.as_str(), &*tensors) {
             ("begin", &[tensor]) => new!(self.ctx, Begin, [tensor]).context(context).into(),
             ("begin", _) => {
@@ -75,7 +77,10 @@ impl<'a> Evaluator<'a> {
                 let axis =
                     self.wanted_map(frame, call, call.map(0), "the axis that the tensors alternate along")?;
                 let new = new!(self.ctx, BeginInterleaved, tensors).context(context);
-                new.axis(self.mapping(&axis)).into()
+                let new = new.axis(self.mapping(&axis));
+                interleaved =
+                    Some(Interleaved { axis, alternates: false, times: Vec::new(), too_long: None });
+                new.into()
             }
             (_, _) => return Err(self.unknown(frame, call, unit.kind())),
         };
@@ -95,6 +100,9 @@ impl<'a> Evaluator<'a> {
             slice: dim("slice")?,
             stash: None,
             groups: None,
+            interleaved,
+            fetched: None,
+            collected: None,
         })))
     }
 
@@ -195,6 +203,7 @@ impl<'a> Evaluator<'a> {
             _ => {}
         }
         self.fetched(frame, &mut stream)?;
+        let (fetched, collected) = (stream.fetched.take(), stream.collected.take());
         // The compute engines are there once: a computation in the sub context waits until main leaves them. A cast
         // alone it has itself.
         if COMPUTES.contains(&call.name.as_str())
@@ -208,12 +217,12 @@ impl<'a> Evaluator<'a> {
         }
         let (ctx, source) = (self.ctx, [self.value(&stream.name)]);
         let new: NewOp<'a> = match call.name.as_str() {
-            "collect" => {
-                let (time, packet) = self.time_and_packet(frame, call)?;
-                new!(ctx, Collect, source).time(time).packet(packet).into()
-            }
-            "switch" => self.switch(frame, &mut stream, call)?,
+            "collect" => return self.collect(frame, stream, call, fetched),
+            "switch" => return self.switch(frame, stream, call),
             "transpose" => {
+                if let Some((fetch, collect)) = collected {
+                    self.split_packets(frame, call, &stream, &fetch, &collect);
+                }
                 let (time, packet) = self.time_and_packet(frame, call)?;
                 new!(ctx, Transpose, source).time(time).packet(packet).into()
             }
@@ -327,8 +336,14 @@ impl<'a> Evaluator<'a> {
         let new = new.table(table).dtype(dtype.map(Rc::new)).zero_points(zero_points);
         let part = |dim| fetch.lifts.iter().find(|(own, _)| *own == dim).map(|(_, map)| self.mapping(map));
         let new = new.chip(part(Dim::Chip)).cluster(part(Dim::Cluster)).slice(part(Dim::Slice));
-        let new = new.time(self.mapping(&fetch.time)).packet(self.mapping(&fetch.packet));
+        if let Some(interleaved) = &mut stream.interleaved {
+            interleaved.alternates = interleaved.inward(&fetch.time).is_some();
+        }
+        let time = stream.written_time(&fetch.time);
+        let new = new.time(self.mapping(&time)).packet(self.mapping(&fetch.packet));
         stream.name = self.made(frame, fetch.span, None, new);
+        stream.passed(&fetch.time);
+        stream.fetched = Some(Packets { name: stream.name.clone(), time, packet: fetch.packet });
         Ok(())
     }
 
@@ -355,8 +370,9 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    fn switch(&mut self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<NewOp<'a>> {
+    fn switch(&mut self, frame: &Frame, mut stream: Stream, call: &Call) -> Eval<Value> {
         let slice = self.wanted_map(frame, call, call.map(0), "its slices")?;
+        let slice = self.with_idle(frame, call.span, Dim::Slice, slice);
         let time = self.wanted_map(frame, call, call.map(1), "its time")?;
         let [Value::Variant(config)] = &*call.given() else {
             return Err(frame.error(call.span, "`switch` takes a topology"));
@@ -389,9 +405,11 @@ impl<'a> Evaluator<'a> {
             }
             TopologyName::Custom => new.ring(Some(field("ring_size")?)),
         };
-        let new = new.slice(Some(self.mapping(&slice))).time(Some(self.mapping(&time)));
+        let new = new.slice(Some(self.mapping(&slice))).time(Some(self.mapping(&stream.written_time(&time))));
         stream.slice = slice;
-        Ok(new.into())
+        stream.name = self.made(frame, call.span, None, new);
+        stream.passed(&time);
+        Ok(Value::Stream(Box::new(stream)))
     }
 
     fn register_file(&mut self, frame: &mut Frame, stream: &Stream, call: &Call) -> Eval<Value> {
@@ -417,7 +435,7 @@ impl<'a> Evaluator<'a> {
                 let new = at!(new!(ctx, ToTrf, source), self.region(frame, call)?);
                 new.row(self.mapping(&row)).element(self.mapping(&element)).into()
             }
-            Memory::Vrf | Memory::Hbm | Memory::Dm | Memory::Spm => {
+            Memory::Vrf | Memory::Hbm | Memory::Dm | Memory::Spm | Memory::Host => {
                 let at = self.address(frame, call)?;
                 let new = at!(new!(ctx, ToVrf, source), self.kept(frame, call.span, at));
                 new.element(self.mapping(&element)).into()

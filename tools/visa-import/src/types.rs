@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, Stop, Want, names};
 use crate::instance::parameters;
-use crate::map::{Map, Pad};
+use crate::map::{AxisId, Map, Pad};
 use crate::numbers::typed;
 use crate::place::deref;
 use crate::program::{AdtId, Item, ModuleId, Space};
@@ -69,9 +69,15 @@ impl Evaluator<'_> {
             "SpmTensor" | "SpmTensorView" | "SpmTensorViewMut" => Memory::Spm,
             "TrfTensor" => Memory::Trf,
             "VrfTensor" => Memory::Vrf,
+            "HostTensor" => Memory::Host,
             "Context" | "Device" => return Ok(Type::Context),
             // A number that a kernel reads from HBM is a scalar, as one that it is given.
             "HbmScalar" => return self.scalar_type(frame, path.span(), arguments),
+            // What a host program awaits does not fail: its type is that in the `Result`.
+            "Result" if self.state.host.is_some() => match first_type(arguments) {
+                Some(ty) => return self.ty(frame, ty),
+                None => return Ok(Type::Other(name)),
+            },
             name if DType::parse(name).is_some() || HOST_NUMBERS.contains(&name) => {
                 return Ok(Type::Number(name.into()));
             }
@@ -109,6 +115,26 @@ impl Evaluator<'_> {
         Ok(Some((of, fields.collect())))
     }
 
+    /// The axis that `Ident::A` names.
+    pub(crate) fn identified_axis(&self, frame: &Frame, path: &syn::ExprPath) -> Option<AxisId> {
+        let parts = names(&path.path);
+        let [.., of, axis] = &*parts else { return None };
+        if of != "Ident" {
+            return None;
+        }
+        match self.program.find(frame.module, frame.of, std::slice::from_ref(axis), Space::Types)? {
+            Item::Axis(id) => Some(id),
+            Item::Module(_)
+            | Item::Fn(_)
+            | Item::Const(_)
+            | Item::Type(..)
+            | Item::Adt(_)
+            | Item::Variant(..)
+            | Item::Trait(..)
+            | Item::Macro(_) => None,
+        }
+    }
+
     /// The number of an `HbmScalar`.
     fn scalar_type(
         &mut self,
@@ -116,13 +142,7 @@ impl Evaluator<'_> {
         span: proc_macro2::Span,
         arguments: &syn::PathArguments,
     ) -> Eval<Type> {
-        let number = match arguments {
-            syn::PathArguments::AngleBracketed(list) => match list.args.first() {
-                Some(syn::GenericArgument::Type(ty)) => self.ty(frame, ty)?,
-                Some(_) | None => Type::Open,
-            },
-            syn::PathArguments::None | syn::PathArguments::Parenthesized(_) => Type::Open,
-        };
+        let number = first_type(arguments).map_or(Ok(Type::Open), |ty| self.ty(frame, ty))?;
         match number {
             Type::Number(_) => Ok(number),
             _ => Err(frame.error(span, "`HbmScalar` of a type that is no number")),
@@ -168,34 +188,7 @@ impl Evaluator<'_> {
         };
         let maps = memory.dims().iter().map(|_| map(types.next())).collect();
         let ty = TensorType { memory, dtype, maps };
-        self.check_device(frame, arguments.span(), &ty)?;
-        Ok(ty)
-    }
-
-    /// Refuses clusters and slices that the kernel's device does not have.
-    fn check_device(&self, frame: &Frame, span: proc_macro2::Span, ty: &TensorType) -> Eval<()> {
-        let Some(device) = self.state.device else { return Ok(()) };
-        let refuse =
-            |message: String, fix: String| Err(Stop::Error(Error::new(frame.place(span), message).fix(fix)));
-        let pes = device.pes.unwrap_or(8);
-        let size = |dim: &str| ty.dim(dim).and_then(|map| Some((map, map.size(self)?)));
-        if let (8, Some((cluster, 1))) = (pes, size("cluster")) {
-            let message = format!("clusters {}: a device of 8 PEs has two", self.text(cluster));
-            let fix =
-                format!("write `#[device(chip = {}, pe = 4)]` for one cluster, or `m![1 # 2]`", device.chips);
-            return refuse(message, fix);
-        }
-        let slices = 64 * u64::try_from(pes.clamp(1, 4)).unwrap_or(4);
-        match size("slice") {
-            Some((slice, count)) if count < slices => {
-                let text = self.text(slice);
-                let inner = text.trim_start_matches('[').trim_end_matches(']');
-                let padded = if slice.factors().len() == 1 { inner } else { &text };
-                let message = format!("slices {text} are {count}, and a cluster of this device has {slices}");
-                refuse(message, format!("write `m![{padded} # {slices}]`"))
-            }
-            Some(_) | None => Ok(()),
-        }
+        Ok(self.on_device(frame, arguments.span(), ty))
     }
 
     fn alias(
@@ -262,6 +255,17 @@ impl Evaluator<'_> {
                 Err(frame.error(token.span(), message))
             }
         }
+    }
+}
+
+/// The first type among the arguments of a path.
+fn first_type(arguments: &syn::PathArguments) -> Option<&syn::Type> {
+    match arguments {
+        syn::PathArguments::AngleBracketed(list) => match list.args.first() {
+            Some(syn::GenericArgument::Type(ty)) => Some(ty),
+            Some(_) | None => None,
+        },
+        syn::PathArguments::None | syn::PathArguments::Parenthesized(_) => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Values of the input's expressions while it is read.
 
 use crate::condition::Condition;
-use crate::error::SourcePosition;
+use crate::error::{Error, SourcePosition};
 use crate::integer::{Int, IntTy};
 use crate::iterate::Iter;
 use crate::map::Map;
@@ -27,12 +27,26 @@ pub(crate) enum Memory {
     Trf,
     /// `VrfTensor`
     Vrf,
+    /// `HostTensor`
+    Host,
 }
 
 impl Memory {
+    /// The memory, for messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Hbm => "HBM",
+            Self::Dm => "data memory",
+            Self::Spm => "scratchpad memory",
+            Self::Trf | Self::Vrf => "a register file",
+            Self::Host => "host memory",
+        }
+    }
+
     /// The clauses of its mappings, in order.
     pub(crate) fn dims(self) -> &'static [&'static str] {
         match self {
+            Self::Host => &["element"],
             Self::Hbm => &["chip", "element"],
             Self::Dm | Self::Vrf => &["chip", "cluster", "slice", "element"],
             Self::Spm => &["chip", "cluster", "pe", "element"],
@@ -95,6 +109,16 @@ impl TensorType {
             }
         }
         own
+    }
+
+    /// The tensor in HBM with the elements of one in data memory; any other tensor is itself.
+    pub(crate) fn in_hbm(&self) -> Self {
+        if self.memory != Memory::Dm {
+            return self.clone();
+        }
+        let element = ["cluster", "slice", "element"].iter().filter_map(|dim| self.dim(dim));
+        let element = Map::List(element.flat_map(Map::without_padding).collect());
+        Self { memory: Memory::Hbm, dtype: self.dtype, maps: vec![self.dim("chip").cloned(), Some(element)] }
     }
 }
 
@@ -247,6 +271,33 @@ pub(crate) struct Stream {
     pub(crate) stash: Option<String>,
     /// The axis of its two groups, where it has some.
     pub(crate) groups: Option<Map>,
+    /// Two interleaved tensors, until the vector engine splits them.
+    pub(crate) interleaved: Option<Interleaved>,
+    /// The fetch, if it is the last operation.
+    pub(crate) fetched: Option<Packets>,
+    /// The fetch and the collect after it, if the collect is the last operation.
+    pub(crate) collected: Option<(Packets, Packets)>,
+}
+
+/// A stream of two interleaved tensors.
+#[derive(Clone, Debug)]
+pub(crate) struct Interleaved {
+    /// The axis of the two.
+    pub(crate) axis: Map,
+    /// True if their packets alternate from the fetch on, which the book requires of a fetch with other time.
+    pub(crate) alternates: bool,
+    /// The operations so far, each with its time.
+    pub(crate) times: Vec<(String, Map)>,
+    /// The error of the vector engine, if a group is too long for it.
+    pub(crate) too_long: Option<Error>,
+}
+
+/// An operation that is written, and the mappings of its stream.
+#[derive(Clone, Debug)]
+pub(crate) struct Packets {
+    pub(crate) name: String,
+    pub(crate) time: Map,
+    pub(crate) packet: Map,
 }
 
 /// The source of the number of written elements of a flit.
@@ -257,6 +308,9 @@ pub(crate) enum Counted {
     /// This number, for all flits.
     Number(visa_mapping::tensor::numbers::Number),
 }
+
+/// The first part of the path of an axis' name, as the value of `A::NAME`.
+pub(crate) const AXIS_NAME: &str = "AxisName";
 
 /// A choice that an engine is given, or a structure of the toolchain's.
 #[derive(Clone)]

@@ -5,13 +5,14 @@ use crate::eval::{Eval, Evaluator, Frame, Stop};
 use crate::map::Map;
 use crate::method::Call;
 use crate::numbers::{number, whole_number};
-use crate::value::{Counted, Stream, Value, Variant, choice};
+use crate::value::{AXIS_NAME, Counted, Stream, Value, Variant, choice};
 use std::cmp::Ordering;
 use std::rc::Rc;
 use visa_algebra::Expr;
 use visa_ir::Word;
 use visa_ir::build::NewOp;
 use visa_ir::module::ValueId;
+use visa_mapping::Dim;
 use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{
     ArgMode, Compare, Comparisons, DType, FpDivName, Guard, Guards, ReduceName, SliceReduceName, Slot,
@@ -127,6 +128,7 @@ impl<'a> Evaluator<'a> {
             }
             "vector_inter_slice_reduce" => {
                 let slice = self.wanted_map(frame, call, call.map(0), "its slices")?;
+                let slice = self.with_idle(frame, call.span, Dim::Slice, slice);
                 let time = self.wanted_map(frame, call, call.map(1), "its time")?;
                 let op: ReduceName = self.op(frame, call)?;
                 let new = new!(ctx, VectorInterSliceReduce, source).op(op).slice(self.mapping(&slice));
@@ -136,6 +138,9 @@ impl<'a> Evaluator<'a> {
             "vector_intra_slice_unzip" => {
                 let axis = self.wanted_map(frame, call, call.map(0), "the axis of the groups")?;
                 let new = new!(ctx, VectorUnzip, source).axis(self.mapping(&axis));
+                if let Some(interleaved) = stream.interleaved.take() {
+                    self.alternate(interleaved)?;
+                }
                 stream.groups = Some(axis);
                 new.into()
             }
@@ -303,6 +308,16 @@ impl<'a> Evaluator<'a> {
         let new = new!(self.ctx, VectorBranch, [self.value(&stream.name)]);
         Ok(match mode.name() {
             "Zero" | "Unconditional" => new.mode(IdSource::Unconditional).into(),
+            "AxisToggle" => {
+                let axis = mode.fields.get("axis").and_then(choice).map(|axis| &*axis.path);
+                let Some([_, axis]) =
+                    axis.filter(|path| path.first().is_some_and(|first| first == AXIS_NAME))
+                else {
+                    let message = "`AxisToggle` takes the name of an axis, as `axis: A::NAME`";
+                    return Err(frame.error(call.span, message));
+                };
+                new.mode(IdSource::AxisToggle).axis(Some(Expr::axis(axis))).into()
+            }
             "ValidCount" => new.mode(IdSource::ValidCount).into(),
             "Comparison" => {
                 let Some(Value::Array(all)) = mode.args.first() else {

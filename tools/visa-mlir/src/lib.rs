@@ -1,40 +1,73 @@
-//! Checks modules with MLIR. The declarations of the dialects become IRDL ([`visa_ir::irdl::emit`]), which an MLIR
-//! context in this process loads; modules become text that it can check against them ([`visa_ir::irdl::registered`]).
+//! Checks modules with MLIR, imports modules of linalg ([`mod@import`]), and exports functions as linalg.
+//!
+//! For the check, the declarations of the dialects become IRDL ([`visa_ir::irdl::emit`]), which an MLIR context in
+//! this process loads. Modules become text that it can check against them ([`visa_ir::irdl::registered`]).
 //!
 //! [`run`] does all of it, from arguments and bytes to bytes and an exit code.
 
+mod export;
 mod flags;
+pub mod import;
 pub mod mlir;
 
-use flags::Flags;
+use flags::{Asked, Flags, ImportFlags};
 use mlir::{Finding, Mlir};
 use std::ops::Range;
+use visa_files::FileRoles;
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::irdl::{emit, registered};
 use visa_ir::parse::limits;
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::has_errors;
-use visa_opt::{Io, load_machine, load_module, read_source, split, standard_dialects};
+use visa_opt::{Io, load_machine, load_module, read_source, shared_files, split, standard_dialects};
 
 /// The code of MLIR's findings.
 const CODE: &str = "mlir";
 
-/// Runs on `args` (without the program's name). Returns the exit code: 0 if MLIR takes every module, else 1.
+/// Runs on `args` (without the program's name). Returns the exit code: 0 if MLIR takes every module, or
+/// all functions are exported, else 1.
 pub fn run(args: &[String], io: &mut Io) -> i32 {
-    let flags = match flags::parse(args) {
-        Ok(flags) => flags,
+    let asked = match flags::parse(args) {
+        Ok(asked) => asked,
         Err(stop) => {
             let stream = if stop.code == 0 { &mut io.stdout } else { &mut io.stderr };
             stream.extend(stop.message.into_bytes());
             return stop.code;
         }
     };
-    match verify(&flags, io) {
+    let (renderer, done) = match asked {
+        Asked::Verify(flags) => (flags.renderer, verify(&flags, io)),
+        Asked::Import(flags) => (flags.renderer, import_file(&flags, io)),
+        Asked::Export(flags) => return export::command::run(&flags, io),
+    };
+    match done {
         Ok(held) => i32::from(!held),
         Err(finding) => {
-            flags.renderer.emit(io, None, &[finding]);
+            renderer.emit(io, None, &[finding]);
             1
+        }
+    }
+}
+
+/// Imports a file. Returns true if its module is written.
+fn import_file(flags: &ImportFlags, io: &mut Io) -> Result<bool, Diagnostic> {
+    if !flags.force && flags.output != "-" {
+        let mut roles = FileRoles::new("");
+        roles.input(&*flags.file, io.path(&flags.file));
+        roles.output(format!("-o {}", flags.output), io.path(&flags.output));
+        if let Some(finding) = shared_files(&roles).into_iter().next() {
+            return Err(finding.fix("give another output, or `--force` to overwrite the input".to_owned()));
+        }
+    }
+    let imported = import::import(io, &flags.file, flags.precision)?;
+    flags.renderer.emit(io, Some(&imported.source), &imported.findings);
+    let Some(text) = imported.text else { return Ok(false) };
+    match io.write(&flags.output, text.as_bytes()) {
+        Ok(()) => Ok(true),
+        Err(why) => {
+            let message = format!("cannot write `{}`: {why}", flags.output);
+            Err(Diagnostic::error("file", Span::default(), message))
         }
     }
 }

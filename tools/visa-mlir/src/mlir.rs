@@ -6,6 +6,7 @@ use melior::dialect::DialectRegistry;
 use melior::ir::Module;
 use melior::utility::{load_irdl_dialects, register_all_dialects};
 use std::cell::RefCell;
+use std::fmt::{Display, Write as _};
 use std::rc::Rc;
 use visa_ir::diag::Severity;
 
@@ -27,11 +28,11 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn error(message: impl Into<String>) -> Self {
+    pub(crate) fn error(message: impl Into<String>) -> Self {
         Self { severity: Severity::Error, message: message.into(), place: None, notes: Vec::new() }
     }
 
-    fn new(diagnostic: &Diagnostic<'_>) -> Self {
+    pub(crate) fn new(diagnostic: &Diagnostic<'_>) -> Self {
         let severity = match diagnostic.severity() {
             DiagnosticSeverity::Error => Severity::Error,
             DiagnosticSeverity::Warning => Severity::Warning,
@@ -42,9 +43,18 @@ impl Finding {
             (location.file_line_col_range_start_line(), location.file_line_col_range_start_column())
         });
         let notes = (0..diagnostic.note_count()).filter_map(|index| diagnostic.note(index).ok());
-        let notes = notes.map(|note| note.to_string()).collect();
-        Self { severity, message: diagnostic.to_string(), place, notes }
+        let notes = notes.map(|note| printed(&note)).collect();
+        Self { severity, message: printed(diagnostic), place, notes }
     }
+}
+
+/// The text that MLIR prints. Names of a bytecode may be no UTF-8: then the text ends before them.
+pub(crate) fn printed(value: &impl Display) -> String {
+    let mut text = String::new();
+    if write!(text, "{value}").is_err() {
+        text.push_str("... (no UTF-8)");
+    }
+    text
 }
 
 /// An MLIR context that knows the dialects of an IRDL text.

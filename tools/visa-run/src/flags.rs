@@ -74,7 +74,8 @@ pub(crate) struct Flags {
           value_parser = PossibleValuesParser::new(Version::WORDS))]
     pub(crate) rust_version: Option<String>,
     /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where
-    /// addresses are open too. Options are those of visa-opt, as in `--select-configs=budget=40000`.
+    /// addresses are open too. Options are those of visa-opt, as in `--select-configs=budget=40000`. Of a kernel in
+    /// Rust, those of all pipelines are chosen again, and the faster kernel is kept.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]
     pub(crate) select_configs: Option<String>,
     /// Reorder commands, and let iterations of loops overlap, before addresses are chosen. Options are those of
@@ -92,7 +93,8 @@ pub(crate) struct Flags {
     /// Give open addresses a value before the kernel is lowered. A kernel in Rust gets them without this flag.
     #[arg(long)]
     pub(crate) allocate: bool,
-    /// Choose open streams of transfers by the memory model before the kernel is lowered, after addresses.
+    /// Choose open streams of transfers by the memory model before the kernel is lowered, after addresses. Of a
+    /// kernel in Rust, those of all transfers are chosen again, and the faster kernel is kept.
     #[arg(long)]
     pub(crate) select_transfers: bool,
     /// Passes to run before the kernel is lowered, as visa-opt takes them. `--check` compares with the kernel that

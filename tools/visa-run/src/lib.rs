@@ -4,6 +4,7 @@
 //! [`run`] does all of it in process, on the dialects and passes of a [`Registry`], from arguments and bytes to bytes
 //! and an exit code.
 
+mod author_names;
 mod check;
 mod compare;
 mod console;

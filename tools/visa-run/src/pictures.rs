@@ -103,12 +103,15 @@ pub(crate) struct Kernel<'a> {
 /// The timeline as data.
 pub(crate) fn document(kernel: Kernel<'_>, timeline: Option<Timeline>) -> Document {
     let Kernel { program, machine, report, compared, written, advice } = kernel;
+    let names = written.rust.map(RustLines::names);
     let advice = advice.into_iter().map(|(from, finding)| {
         let place = written.place(finding.span);
         let (text, line) = (place.map(|(text, _)| text), place.map(|(_, line)| line));
-        Advice { from, message: whole(from, &finding), text, line }
+        let named = names.and_then(|names| names.of_finding(&finding));
+        let message = std::iter::once(whole(from, &finding)).chain(named).collect::<Vec<_>>().join("\n");
+        Advice { from, message, text, line }
     });
-    collect(TimelineInput {
+    let mut document = collect(TimelineInput {
         program,
         machine,
         report,
@@ -119,7 +122,11 @@ pub(crate) fn document(kernel: Kernel<'_>, timeline: Option<Timeline>) -> Docume
         compared: compared.map(beside),
         theirs: compared.map_or_else(BTreeMap::new, |compared| compared.spans.clone()),
         advice: advice.collect(),
-    })
+    });
+    if let Some(names) = names {
+        document.commands.iter_mut().for_each(|command| command.label = names.label(&command.label));
+    }
+    document
 }
 
 /// The message of a finding; of a plan also its notes, in lines after it.

@@ -1,5 +1,6 @@
 //! Findings about a module that was imported from Rust, at the lines of the Rust files.
 
+use crate::author_names::AuthorNames;
 use std::path::Path;
 use visa_import::{Imported, SourcePosition};
 use visa_ir::diag::{Diagnostic, FilePlace, Note};
@@ -11,12 +12,26 @@ pub(crate) struct RustLines {
     places: Vec<Option<SourcePosition>>,
     /// The files that were read.
     files: Vec<Source>,
+    /// The author's names of operations.
+    names: AuthorNames,
 }
 
 impl RustLines {
-    pub(crate) fn of(imported: Imported) -> Self {
+    /// The lines of an imported module, whose text is `text`.
+    pub(crate) fn of(imported: Imported, text: &str) -> Self {
         let places = imported.places();
-        Self { places, files: imported.sources }
+        let methods = text.lines().zip(&places).filter_map(|(line, place)| {
+            let place = place.as_ref()?;
+            let file = imported.sources.iter().find(|file| *file.name == *place.file)?;
+            Some((operation(line)?, method(file, place)?))
+        });
+        let names = AuthorNames::of(methods);
+        Self { places, files: imported.sources, names }
+    }
+
+    /// The author's names of operations.
+    pub(crate) fn names(&self) -> &AuthorNames {
+        &self.names
     }
 
     /// The origin of a span of the module's text.
@@ -64,7 +79,10 @@ impl RustLines {
     pub(crate) fn shown(&self, module: &Source, finding: &Diagnostic) -> Option<(&Source, Diagnostic)> {
         let place = self.place(module, finding.span)?;
         let file = self.files.iter().find(|file| *file.name == *place.file)?;
-        let notes = finding.notes.iter().filter_map(|note| self.note(module, (file, place), note)).collect();
+        let notes = finding.notes.iter().filter_map(|note| self.note(module, (file, place), note));
+        let names =
+            self.names.of_finding(finding).map(|message| Note { message, span: None, places: Vec::new() });
+        let notes = notes.chain(names).collect();
         Some((file, Diagnostic { span: place.word(file)?, notes, ..finding.clone() }))
     }
 
@@ -87,4 +105,19 @@ impl RustLines {
             }
         })
     }
+}
+
+/// The operation of a line of a module's text.
+fn operation(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let made = line.split_once(" = ").filter(|_| line.starts_with('%')).map_or(line, |(_, made)| made);
+    let name = made.split_whitespace().next()?;
+    name.contains('.').then_some(name)
+}
+
+/// The method that is called at a position of a Rust file.
+fn method<'a>(file: &'a Source, place: &SourcePosition) -> Option<&'a str> {
+    let span = place.word(file)?.range();
+    let calls = file.text[..span.start].trim_end().ends_with('.');
+    calls.then(|| &file.text[span])
 }

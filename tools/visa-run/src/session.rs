@@ -47,6 +47,7 @@ fn stages(
         let given = Given { advice: compiled.advice, written: chosen.written.take() };
         let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
         report::report(&chosen, &compiled.ports, None, costed, advice, flags, console)?;
+        chosen.rust_file.map_or(Ok(()), |file| file.write(true, console))?;
         return Ok(true);
     }
     let ran = run::run(&chosen, &compiled, flags, console, progress)?;
@@ -56,5 +57,6 @@ fn stages(
     let given = Given { advice: compiled.advice, written: chosen.written.take() };
     let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
     report::report(&chosen, &compiled.ports, Some(&ran), costed, advice, flags, console)?;
+    chosen.rust_file.map_or(Ok(()), |file| file.write(ran.held(), console))?;
     Ok(ran.held())
 }

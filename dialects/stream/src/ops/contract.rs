@@ -344,7 +344,15 @@ fn check_formats(op: OpRef<'_>, source: &Tensor, weights: &Tensor) -> Result<(),
     if source.dtype == weights.dtype {
         return Ok(());
     }
-    Err(op.error("C4", format!("the stream is `{}`, the register file `{}`", source.dtype, weights.dtype)))
+    let message = format!("the stream is `{}`, the register file `{}`", source.dtype, weights.dtype);
+    let fix = [(source, weights), (weights, source)].into_iter().find_map(|(wide, narrow)| {
+        let is_widened = machine(op).fetch_cast(narrow.dtype, wide.dtype).is_some();
+        is_widened.then(|| {
+            let side = if std::ptr::eq(narrow, weights) { "register file" } else { "stream" };
+            format!("fetch the tensor of the {side} as `{0}`, too: `dtype {0}`", wide.dtype)
+        })
+    });
+    Err(op.error("C4", message).fix(fix))
 }
 
 /// Finds the flits, shifts and repetitions by which the stream adapter turns the stream into the computation.

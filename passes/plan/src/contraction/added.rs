@@ -68,6 +68,6 @@ impl Planned<'_> {
         let at = local.len();
         local.push(Local::new(summed, batch.count(Part::Time)));
         local.push(Local::new(results.packet.clone(), SUMS));
-        Ok(ReducedLanes::new(local, at, false))
+        Ok(ReducedLanes::new(local, at, false, false))
     }
 }

@@ -362,7 +362,7 @@ impl Planned<'_> {
         self.choice.padded && (operand != self.choice.stationary || self.choice.sum > 1)
     }
 
-    /// An array in HBM, an image with the windows along other axes than its rows.
+    /// An array in HBM with its windows, an image with those along other axes than its rows.
     fn outer_windows(
         &self,
         writer: &mut Writer<'_>,
@@ -370,7 +370,7 @@ impl Planned<'_> {
         source: ValueId,
     ) -> Result<ValueId, Diagnostic> {
         let array = &self.problem.operands[operand];
-        if !array.image.as_ref().is_some_and(Image::has_outer_windows) {
+        if array.view.is_none() && !array.image.as_ref().is_some_and(Image::has_outer_windows) {
             return Ok(source);
         }
         let element = array.layout(self.axes);
@@ -751,9 +751,13 @@ impl Planned<'_> {
         let time = || runs.outer.iter().cloned().chain([runs.digit.clone()]);
         let stream = writer.value(op.time(Some(self.dimension(time()))), &out.name)?;
         let flit = elements(FLIT_BYTES, out.dtype);
-        let [flits, packet] = divided(runs.run.clone(), runs.length, flit);
+        // Flits end with padding if they do not divide the run.
+        let parts = std::iter::successors(Some(flit), |part| Some(part / 2)).take_while(|part| *part > 1);
+        let part = parts.into_iter().find(|part| runs.length.is_multiple_of(*part)).unwrap_or(flit);
+        let [flits, packet] = divided(runs.run.clone(), runs.length, part);
         let op = new!(writer, Collect, [stream]).time(self.dimension(time().chain([flits])));
-        let stream = writer.value(op.packet(self.tidy(up_to(packet, runs.length, flit))), &out.name)?;
+        let packet = up_to(packet, runs.length.min(part), flit);
+        let stream = writer.value(op.packet(self.tidy(packet)), &out.name)?;
         let op = new!(writer, Commit, [stream]).at_auto().element(self.stored());
         writer.value(op, &format!("{}_rows", out.name))
     }

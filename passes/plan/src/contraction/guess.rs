@@ -89,6 +89,7 @@ impl Counts<'_> {
             rows: self.load(choice.stationary),
             stream: self.load(1 - choice.stationary),
             fills: self.fills(),
+            fills_apart: choice.mode != Mode::Tree,
             operands: epilogue().map(|array| self.operand(array)).sum(),
             vectors: epilogue().map(|array| self.vector(array)).sum(),
             weights: self.weights(),
@@ -194,7 +195,8 @@ impl Counts<'_> {
             let flits = all / flit.count(part) * flit.count(part).div_ceil(SUMS);
             // Elements that are apart in data memory take an access each, with their padding.
             let wide = bytes(SUMS, array.dtype);
-            flits * access(array, flit, &held, wide).map_or(SUMS, |near| wide.div_ceil(near))
+            let apart = if flit.count(part) == 1 { 1 } else { SUMS };
+            flits * access(array, flit, &held, wide).map_or(apart, |near| wide.div_ceil(near))
         } else {
             all.div_ceil(SUMS)
         };
@@ -218,7 +220,9 @@ impl Counts<'_> {
         let kept = if self.choice.promotion == Promotion::None { 1 } else { self.choice.sum };
         let flits = results * self.layout.batch.count(Part::Time) / kept;
         match self.problem.passes().filter(|_| self.machine.measured.is_none()) {
-            Some(passes) => cycles_of(passes, flits, self.has_few_lanes(), self.machine) + self.cast(),
+            Some(passes) => {
+                cycles_of(passes, (flits, flits), self.has_few_lanes(), self.machine) + self.cast()
+            }
             // Float operations take four lanes at a time.
             None => 2 * flits + LATENCY,
         }
@@ -246,12 +250,13 @@ impl Counts<'_> {
         let near = access(stationary, &layout.sum, &cuts, FLIT_BYTES).filter(|_| stationary.image.is_none());
         let single = match self.choice.mode {
             Mode::Columns | Mode::Blocks => layout.depth * layout.sum.count(Part::Share) == 1,
-            Mode::Tree => layout.sum.size() == 1,
+            Mode::Tree => layout.sum.count(Part::Time) == 1,
         };
         let near = near.or(single.then_some(FLIT_BYTES));
         let cycles = near.map_or(words, |near| bytes(words, dtype).div_ceil(near));
         let timing = &self.machine.timing;
-        let setup = if self.is_short_load() { 0 } else { timing.trf_load_setup_cycles };
+        let short = near == Some(FLIT_BYTES) && self.is_short_load();
+        let setup = if short { 0 } else { timing.trf_load_setup_cycles };
         let latency = STAGES + self.adapter(self.choice.stationary) + setup;
         cycles + if self.machine.measured.is_some() { LOAD_SETUP } else { latency }
     }
@@ -427,7 +432,8 @@ impl Counts<'_> {
             return machine.topology.slices_per_cluster;
         }
         let inside = if choice.shares_zeros() { choice.rows } else { choice.stream * choice.rows };
-        choice.sum * inside * choice.apart(machine) * machine.timing.inter_slice_cycles
+        let around = if choice.sum_inside { 1 } else { inside * choice.apart(machine) };
+        choice.sum * around * machine.timing.inter_slice_cycles
     }
 
     /// Cycles of the pipeline, of which the stream takes `streamed` until the flits of `results`, in an iteration of
@@ -438,7 +444,7 @@ impl Counts<'_> {
             cycles += self.between_slices();
         } else if let Some([_, others @ ..]) = self.problem.passes() {
             let flits = results * self.layout.batch.count(Part::Time);
-            cycles += cycles_of(others, flits, self.has_few_lanes(), self.machine);
+            cycles += cycles_of(others, (flits, flits), self.has_few_lanes(), self.machine);
         }
         if self.problem.adds_batch() {
             cycles += results * self.layout.batch.count(Part::Time) + LATENCY;
@@ -467,7 +473,10 @@ impl Counts<'_> {
         let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
         let batch = layout.batch.count(Part::Time);
         // A single element is one access, with its padding.
-        let single = group.group().size == 1;
+        let single = match choice.mode {
+            Mode::Columns | Mode::Blocks => group.group().size == 1,
+            Mode::Tree => layout.sum.count(Part::Time) == 1,
+        };
         let fetched = if single { 1 } else { columns.next_multiple_of(layout.flit) };
         match choice.mode {
             // Packets of columns are padded to flits.
@@ -503,7 +512,9 @@ impl Counts<'_> {
     /// Elements of a `packet` of results in the order of the array that are next to each other before.
     fn run_before_order(&self, packet: u64, flit: &Cut, cuts: &[&Cut]) -> u64 {
         let columns = &self.layout.stream;
-        if !innermost(&self.problem.out, flit, cuts) {
+        // Slices hold several positions of these.
+        let long = cuts.iter().copied().filter(|cut| local(cut, self.except()) > 1);
+        if !innermost(&self.problem.out, flit, &long.collect::<Vec<_>>()) {
             1
         } else if self.choice.has_rows(self.problem) || columns.padded() == columns.size() {
             packet

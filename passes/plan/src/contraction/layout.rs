@@ -169,7 +169,9 @@ impl Layout {
     pub fn gathered(choice: &Choice) -> (u64, u64) {
         match choice.gather {
             Gather::None | Gather::Own => (1, 1),
-            Gather::Rows => (choice.rows, 1),
+            Gather::Rows => (choice.rows, if choice.sum_inside { choice.sum } else { 1 }),
+            Gather::Stream if choice.sum_inside => (choice.stream, choice.sum * choice.rows),
+            Gather::Promoted if choice.sum_inside => (choice.sum, 1),
             Gather::Stream if choice.shares_zeros() => (choice.stream, choice.sum * choice.rows),
             Gather::Stream => (choice.stream, choice.rows),
             Gather::Promoted if choice.shares_zeros() => (choice.sum, choice.rows),
@@ -384,6 +386,7 @@ fn stream(group: &Group, choice: &Choice, flit: u64, packet: u64) -> Option<Cut>
             let columns = match (group.size / tiles).div_ceil(around) {
                 _ if choice.mode == Mode::Blocks => SUMS,
                 few if few <= SUMS => SUMS,
+                many if many <= flit.min(MOST_COLUMNS) => many.next_multiple_of(SUMS),
                 many => many.next_multiple_of(flit.min(MOST_COLUMNS)).min(packet.min(MOST_COLUMNS)),
             };
             let columns = group.row.map_or(columns, |row| columns.min(row));
@@ -435,6 +438,10 @@ fn outer(batch: Expr, sum: Expr, stream: Expr, choice: &Choice) -> [Expr; 3] {
 
 /// A mapping of the used slices as one of all slices of a cluster.
 fn on_slices(outer: [Expr; 3], rows: Expr, choice: &Choice, machine: &Machine) -> Expr {
+    if choice.sum_inside {
+        let [batch, sum, stream] = outer;
+        return around_rings([batch, stream, rows, Expr::Literal(1)], sum, choice, machine);
+    }
     if choice.share == 1 || !choice.spread {
         let [first, second, third] = outer;
         return around_rings([first, second, third, rows], Expr::Literal(1), choice, machine);

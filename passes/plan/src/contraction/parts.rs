@@ -12,6 +12,8 @@ pub struct Parts {
     pub stream: u64,
     /// The fills of both operands beyond the end of the sum, the stationary one first.
     pub fills: [u64; 2],
+    /// True if slices that load nothing of the stream are filled, next to its load.
+    pub fills_apart: bool,
     /// The loads of the epilogue's operands into data memory.
     pub operands: u64,
     /// The loads of the vector register file, which follow these.
@@ -39,8 +41,8 @@ impl Parts {
         let computed = rows * self.weights + tiles * self.pipelines();
         let [filled_rows, filled_stream] = self.fills;
         if tiles == 1 {
-            let streamed = self.rows + (filled_rows + self.weights).max(self.stream + filled_stream);
             let weighed = self.rows + filled_rows + self.weights;
+            let streamed = self.filled(self.rows, self.rows + self.stream).max(weighed);
             return self
                 .finished([streamed + self.ordered, weighed], self.rows + self.stream + self.operands);
         }
@@ -48,6 +50,14 @@ impl Parts {
         let loaded = (filled_rows + self.weights).max(self.stream + filled_stream + self.operands);
         let ends = self.rows + loaded.saturating_sub(self.weights) + self.store;
         moved.max(computed + ends)
+    }
+
+    /// The end of the fill of the streamed operand, if the loads of both operands end at `rows` and at `stream`. One
+    /// context fills both.
+    fn filled(&self, rows: u64, stream: u64) -> u64 {
+        let [filled_rows, filled_stream] = self.fills;
+        let free = if filled_rows == 0 { 0 } else { rows + filled_rows };
+        if self.fills_apart { stream.max(free + filled_stream) } else { stream.max(free) + filled_stream }
     }
 
     /// The end of a kernel without loops, whose operands are in data memory and the register file after `streamed`
@@ -88,7 +98,7 @@ impl Parts {
         if tiles == 1 {
             let [rows, stream] = [(queued.rows, self.rows), (queued.stream, self.stream)]
                 .map(|(cycles, all)| QueuedTransfer { cycles, hbm: moved(all) });
-            let stream = stream.next_to(rows, rows.cycles) + self.fills[1];
+            let stream = self.filled(queued.rows, stream.next_to(rows, rows.cycles));
             let rows = queued.rows + self.fills[0] + self.weights;
             return self.finished([stream.max(rows) + self.ordered, rows], queued.rows + queued.operands);
         }

@@ -19,6 +19,10 @@ const MOST_TILES: u64 = 64;
 /// Rows of the register file (book 18).
 const ROWS: u64 = 8;
 
+/// Most bytes of the operands and the result of a small contraction: slices are as many as any divisor, and more plans
+/// are lowered, whose reports take a few milliseconds.
+pub const SMALL_BYTES: u64 = 256 << 10;
+
 /// Most results of a slice that are put in the order of the array where rows are innermost.
 const MOST_ORDERED: u64 = 256;
 
@@ -163,6 +167,16 @@ fn powers(most: u64) -> impl Iterator<Item = u64> + Clone {
     std::iter::successors(Some(1_u64), |power| power.checked_mul(2)).take_while(move |&power| power <= most)
 }
 
+/// Numbers of slices that divide `size` positions: powers of two, and of small contractions all divisors, whose parts
+/// need no padding.
+fn parts_of(problem: &Contraction, size: u64, most: u64) -> Vec<u64> {
+    let mut all: Vec<u64> = powers(size.next_power_of_two().min(most)).collect();
+    if problem.bytes() <= SMALL_BYTES && problem.operands.iter().all(|array| array.image.is_none()) {
+        all.extend((3..=size.min(most)).filter(|part| size.is_multiple_of(*part) && !part.is_power_of_two()));
+    }
+    all
+}
+
 /// Returns true if `sum` groups of slices, and rings of `share` of them, may divide more positions than the sum has. A
 /// slice has all of its positions, or holds zeros; each group has some of them. Zeros change the order of a sum.
 fn pads(problem: &Contraction, mode: Mode, sum: u64, share: u64) -> bool {
@@ -211,6 +225,7 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
     };
     for cluster in clusters {
         let used = |role: Role, size: u64| cluster != Some(role) || size > 1;
+        let used_by = |role: Role| if cluster == Some(role) { 2 } else { 1 };
         // Results are added within a cluster.
         if cluster == Some(Role::Batch) && problem.adds_batch() {
             continue;
@@ -223,10 +238,20 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                 if batch * sum > slices || sum > 1 && problem.adds_batch() {
                     continue;
                 }
-                for across in powers(useful(stream).min(slices / (batch * sum))) {
-                    for down in powers(useful(rows).min(slices / (batch * sum * across))) {
+                for across in
+                    parts_of(problem, stream.div_ceil(used_by(Role::Stream)), slices / (batch * sum))
+                {
+                    for down in
+                        parts_of(problem, rows.div_ceil(used_by(Role::Rows)), slices / (batch * sum * across))
+                    {
+                        let even = across.is_power_of_two() && down.is_power_of_two();
                         let held = stream / (across * if cluster == Some(Role::Stream) { 2 } else { 1 });
-                        for (share, share_sum) in powers(down).flat_map(|share| shares(share, mode, held)) {
+                        let rings = powers(down).filter(|share| down.is_multiple_of(*share));
+                        for (share, share_sum) in rings.flat_map(|share| shares(share, mode, held)) {
+                            // Other slices within the ring of a sum leave it a power of two.
+                            if !even && sum > 1 && share > 1 {
+                                continue;
+                            }
                             let whole = sum * share_sum;
                             let padded = !problem.sum.size.is_multiple_of(whole);
                             let sums = share > 1 && share_sum == share;
@@ -236,8 +261,14 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                             }
                             let trees = share_sum == 1 && pads_packets(problem, mode, sum);
                             let exact = (!padded || pads()).then_some(padded);
-                            let variants = exact.into_iter().chain(trees.then_some(true));
-                            all.extend(variants.map(|padded| Choice {
+                            let padding = exact.into_iter().chain(trees.then_some(true));
+                            let variants = padding.flat_map(|padded| {
+                                let around = sum > 1 && share == 1 && across * down > 1 && !padded;
+                                let ways = [even.then_some(false), around.then_some(true)];
+                                let alone = (!even && sum == 1).then_some(false);
+                                ways.into_iter().chain([alone]).flatten().map(move |inside| (padded, inside))
+                            });
+                            all.extend(variants.map(|(padded, sum_inside)| Choice {
                                 stationary,
                                 mode,
                                 unit: Unit::Main,
@@ -248,6 +279,7 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                                 rows: down,
                                 share,
                                 share_sum,
+                                sum_inside,
                                 by_rows: false,
                                 padded,
                                 row_tiles: 1,
@@ -278,7 +310,8 @@ fn stores(
     (model, visited): (MemoryModel, Visited),
 ) -> impl Iterator<Item = Choice> {
     let flat = model == MemoryModel::Flat;
-    let unused = !flat && plan.slices() < machine.topology.slices_per_cluster;
+    let all = machine.topology.slices_per_cluster;
+    let unused = !flat && plan.slices() < all && all.is_multiple_of(plan.slices());
     let columns = problem.free[1 - plan.stationary].size;
     let results = problem.batch.size * problem.free[0].size * problem.free[1].size / plan.slices();
     let gathers: &[Gather] = match (plan.mode, innermost) {
@@ -315,7 +348,10 @@ fn stores(
     all.flat_map(move |gather| {
         // Collected rows are neighbours, which unused slices around rings would separate.
         // The slices that divide a padded sum are all next to each other.
-        let apart = gather == Gather::Rows && plan.share > 1 || plan.padded && plan.sum > 1;
+        let collects = !matches!(gather, Gather::None | Gather::Own);
+        let apart = gather == Gather::Rows && plan.share > 1
+            || plan.padded && plan.sum > 1
+            || plan.sum_inside && collects;
         let spreads = [false, true].into_iter().filter(move |&spread| !spread || unused && !apart);
         spreads.map(move |spread| Choice { gather, spread, ..plan })
     })

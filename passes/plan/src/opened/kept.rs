@@ -106,8 +106,7 @@ fn of_function(func: Func<'_>) -> Result<Option<Reason>, Diagnostic> {
         let message = "`pes` is written, and a plan divides a whole chip".to_owned();
         return Ok(Some(clause("pes", message)));
     }
-    let message = "`inout` is written, and a plan writes its results elsewhere".to_owned();
-    Ok(func.inout()?.is_some().then(|| clause("inout", message)))
+    Ok(None)
 }
 
 /// The reason that an operation gives.

@@ -15,13 +15,13 @@ use crate::memory::Transfers;
 use crate::opened::{Kernels, Request, plan_open};
 use crate::placement::{InPlace, pairs};
 use crate::program::{Kernel, Step};
-use crate::read::fallbacks::{Fallbacks, has_windows};
+use crate::read::fallbacks::{Fallbacks, Form};
 use crate::read::read;
 use crate::search::{Outcome, Plan, Search};
 use crate::shared::Shared;
 use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
-use crate::written::Layouts;
+use crate::written::Written;
 use std::rc::Rc;
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, Severity, counted};
@@ -42,9 +42,6 @@ use visa_select::effort::watch::Watch;
 
 /// Most steps of a function.
 const MOST_STEPS: usize = 512;
-
-/// Operations of a step of which the number, not the sizes of axes, is the likely reason that its values do not fit.
-const MOST_TOGETHER: usize = 64;
 
 visa_pass::options! {
     /// The options.
@@ -184,8 +181,8 @@ fn from_functions(
 ) -> Result<(), Vec<Diagnostic>> {
     let explain = planning.explain;
     let unit = unit(*cx.ctx.data::<MemoryModel>());
-    let one = |cx: &mut PassCx<'_>, func: OpId, layouts: Layouts| {
-        plan_all(cx, planning, &Selected { only: Some(func), layouts })
+    let one = |cx: &mut PassCx<'_>, func: OpId, written: Written| {
+        plan_all(cx, planning, &Selected { only: Some(func), written })
     };
     plan_open(cx, &Request { pass: &PASS, kernels, unit, explain }, &one).map_err(|error| vec![error])
 }
@@ -255,8 +252,8 @@ struct Planning<'a> {
 struct Selected {
     /// The function, if it is one alone.
     only: Option<OpId>,
-    /// The written layouts of its arguments and results.
-    layouts: Layouts,
+    /// Its written interface.
+    written: Written,
 }
 
 /// Plans the selected functions of the tensor level on one chip.
@@ -267,7 +264,7 @@ fn plan_all(
 ) -> Result<(), Vec<Diagnostic>> {
     let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
     let shared = Shared::new(cx.ctx, cx.module).map_err(|why| vec![why])?;
-    let shared = shared.with_written(selected.layouts.clone());
+    let shared = shared.with_written(selected.written.clone());
     let (machine, model) = (cx.ctx.data::<Machine>(), cx.ctx.data::<MemoryModel>());
     let counters = Counters::new(cx.ctx, cx.module, &axes, &machine).map_err(|why| vec![why])?;
     counters.declare(cx.ctx, cx.module, &mut axes).map_err(|why| vec![why])?;
@@ -352,7 +349,8 @@ fn plan(
 type Divided = Result<(Kernel, Vec<Rc<Outcome>>), ((OpId, usize), Rc<Outcome>)>;
 
 /// Divides a function into steps with plans: contractions without a plan have their maps and their windows in other
-/// steps. Windows are also in other steps where that takes fewer cycles.
+/// steps. Windows, and the order of results that end with axes of both operands, are also in other steps where that
+/// takes fewer cycles.
 fn divide(
     search: &Search<'_>,
     reads: &dyn Fn(&Fallbacks) -> Result<Kernel, Diagnostic>,
@@ -369,19 +367,16 @@ fn divide(
             return Ok(Err(((step.op, step.work.operations()), outcome)));
         }
     };
-    let read_by_fetch = planned.0.steps.iter().filter(|step| has_windows(&step.work));
-    let before = fallbacks.windows.len();
-    fallbacks.windows.extend(read_by_fetch.map(|step| step.op));
-    if fallbacks.windows.len() == before {
-        return Ok(Ok(planned));
+    let mut best = planned;
+    for form in [Form::Windows, Form::Batches] {
+        let Some(other) = fallbacks.with(form, &best.0.steps, search.axes) else { continue };
+        let kernel = reads(&other)?;
+        let outcomes = plan_steps(search, &kernel, memo).ok();
+        if let Some(outcomes) = outcomes.filter(|outcomes| cycles(outcomes) < cycles(&best.1)) {
+            (best, fallbacks) = ((kernel, outcomes), other);
+        }
     }
-    let kernel = reads(&fallbacks)?;
-    let copied = plan_steps(search, &kernel, memo).ok();
-    let better = copied.filter(|outcomes| cycles(outcomes) < cycles(&planned.1));
-    Ok(Ok(match better {
-        Some(outcomes) => (kernel, outcomes),
-        None => planned,
-    }))
+    Ok(Ok(best))
 }
 
 /// The cycles of all steps.
@@ -510,9 +505,6 @@ fn impossible(cx: &PassCx<'_>, (step, operations): (OpId, usize), outcome: &Outc
     match (fix(op), why) {
         (Some(fix), _) => error.fix(fix),
         (None, Some(_)) => error,
-        (None, None) if operations > MOST_TOGETHER => {
-            error.fix("divide the function into several, and plan them one by one".to_owned())
-        }
         (None, None) => error
             .fix("give large axes sizes with factors of two: loops and slices divide them evenly".to_owned()),
     }

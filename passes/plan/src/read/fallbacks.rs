@@ -1,14 +1,30 @@
 //! Steps that are read in another form than usual, since no plan of that one fits the machine.
 
+use crate::contraction::Role;
 use crate::program::{Step, Work};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use visa_algebra::Axes;
 use visa_ir::module::OpId;
+
+/// Forms that may take fewer cycles than the usual one, although that one has a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Windows are copied.
+    Windows,
+    /// Axes of both operands are outermost in the result.
+    Batches,
+}
 
 /// The operations at their beginning, by the forms.
 #[derive(Clone, Debug, Default)]
 pub struct Fallbacks {
     /// Contractions whose windows are copied.
     pub windows: HashSet<OpId>,
+    /// Contractions of whose rows the last axis has padding: parts of several axes as one dimension would cross rows
+    /// of an odd axis.
+    pub rows: HashSet<OpId>,
+    /// Contractions whose results have the axes of both operands outermost, where these are innermost otherwise.
+    pub batches: HashSet<OpId>,
     /// Contractions whose maps are in another step, if these have other operands.
     pub maps: HashSet<OpId>,
     /// Contractions whose results another step adds.
@@ -17,6 +33,10 @@ pub struct Fallbacks {
     pub sums: HashSet<OpId>,
     /// Regions whose inputs are in the order of the first result.
     pub orders: HashSet<OpId>,
+    /// Operations before which transfers within HBM, not pipelines, put elements in another order.
+    pub moves: HashSet<OpId>,
+    /// Regions that end after this many operations: the others are in later steps.
+    pub most: HashMap<OpId, usize>,
 }
 
 impl Fallbacks {
@@ -24,22 +44,62 @@ impl Fallbacks {
     pub fn add(&mut self, step: &Step) -> bool {
         match &step.work {
             Work::Contraction(problem) => {
-                has_windows(&step.work) && self.windows.insert(step.op)
+                problem.has_several_rows() && self.rows.insert(step.op)
+                    || has_windows(&step.work) && self.windows.insert(step.op)
                     || problem.adds_batch() && self.added.insert(step.op)
                     || !problem.epilogue.operands.is_empty() && self.maps.insert(step.op)
                     || problem.sum.axes.len() > 1 && self.sums.insert(step.op)
             }
-            Work::Region(_) => self.orders.insert(step.op),
+            Work::Region(region) => {
+                region.is_copy() && self.moves.insert(step.op)
+                    || self.orders.insert(step.op)
+                    || self.halve(step.op, region.operations.len())
+            }
             Work::Single(_) => false,
+        }
+    }
+
+    /// As this one, with all steps in a form for which it is another one; `None` if it is for none.
+    #[must_use]
+    pub fn with(&self, form: Form, steps: &[Step], axes: &Axes) -> Option<Self> {
+        let mut other = self.clone();
+        let known = match form {
+            Form::Windows => &mut other.windows,
+            Form::Batches => &mut other.batches,
+        };
+        let before = known.len();
+        known.extend(steps.iter().filter(|step| form.changes(&step.work, axes)).map(|step| step.op));
+        (known.len() > before).then_some(other)
+    }
+
+    /// Ends a region of some operations after half of them; false if it has one. A long chain of maps whose values
+    /// do not fit data memory has few parts then.
+    fn halve(&mut self, first: OpId, operations: usize) -> bool {
+        let most = self.most.entry(first).or_insert(operations);
+        let halves = *most > 1;
+        *most = (*most / 2).max(1);
+        halves
+    }
+}
+
+impl Form {
+    /// Returns true if a step is another one in this form.
+    fn changes(self, work: &Work, axes: &Axes) -> bool {
+        match (self, work) {
+            (Self::Windows, _) => has_windows(work),
+            // Slices that divide the batch store single elements where it is innermost.
+            (Self::Batches, Work::Contraction(problem)) => problem.innermost(0, axes) == Some(Role::Batch),
+            (Self::Batches, Work::Region(_) | Work::Single(_)) => false,
         }
     }
 }
 
-/// Returns true if a step is a contraction that reads windows of an image.
-#[must_use]
-pub fn has_windows(work: &Work) -> bool {
+/// Returns true if a step is a contraction that reads windows of an array.
+fn has_windows(work: &Work) -> bool {
     match work {
-        Work::Contraction(problem) => problem.operands.iter().any(|array| array.image.is_some()),
+        Work::Contraction(problem) => {
+            problem.operands.iter().any(|array| array.image.is_some() || array.view.is_some())
+        }
         Work::Region(_) | Work::Single(_) => false,
     }
 }

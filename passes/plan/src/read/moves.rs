@@ -174,24 +174,11 @@ impl Reader<'_> {
         }
         let (table, index) = (op.operands()[0], op.operands()[1]);
         let along = one_axis(*op, "C1", "along", &*op.along()?)?;
-        let unit = u64::try_from(op.unit()?).map_err(|_| unplanned(*op, "a negative unit"))?;
         let rows = match self.known.get(&table) {
             Some(&number) => self.arrays[number].clone(),
             None => self.array(table, "table", *op)?,
         };
-        let known = self.known.get(&index).map(|&number| &self.arrays[number]);
-        let distances = unit != 1 || known.is_none_or(|own| !fits_scratchpad(own, self.axes, self.machine));
-        let index = if distances {
-            let bytes = distance(&rows, &along, self.axes).filter(|bytes| {
-                let last = bytes.checked_mul(self.size(&along));
-                bytes.is_multiple_of(unit) && last.is_some_and(|last| i32::try_from(last).is_ok())
-            });
-            let Some(bytes) = bytes else { return Err(far(*op, unit)) };
-            self.scaled(*op, index, bytes / unit)?
-        } else {
-            self.close()?;
-            self.number(*op, index)?
-        };
+        let (index, distances) = self.chosen_rows(*op, index, (&rows, &along), op.unit()?)?;
         let table = self.number(*op, table)?;
         let out = self.array(op.results()[0], &self.name(op.results()[0]), *op)?;
         let own = self.arrays[index].clone();
@@ -199,31 +186,46 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A table with rows that an index chooses replaced.
+    /// A table with rows that an index chooses replaced, in place if nothing reads it afterwards.
     pub(super) fn scatter(&mut self, op: ScatterInto<'_>) -> Result<(), Diagnostic> {
         self.close()?;
         let along = one_axis(*op, "C1", "along", &*op.along()?)?;
-        let mut inputs = Vec::new();
-        for &value in op.operands() {
-            inputs.push(self.number(*op, value)?);
-        }
-        let own = inputs.get(1).map(|&number| self.arrays[number].clone());
-        let numbers = op.unit()? == 1;
-        let fits = |own: &Array| fits_scratchpad(own, self.axes, self.machine);
-        let Some(index) = own.filter(|own| numbers && fits(own)) else {
-            let message = "the planner has no step for a scatter by an index that is no number of a row, or that \
-                           does not fit scratchpad memory";
-            let most = self.machine.memory.spm_bytes_per_pe * 8 / u64::from(DType::I32.bits());
-            let fix = if most == 0 {
-                "write this part at the memory level: the machine has no scratchpad memory".to_owned()
-            } else {
-                format!("index rows by number, with `unit 1`, and in parts of at most {most} indices")
-            };
-            return Err(Diagnostic::error("plan-kernel", op.span(), message).fix(fix));
-        };
-        let out = self.array(op.results()[0], &self.name(op.results()[0]), *op)?;
-        self.single(*op, Move::Scatter { along, index }, out, inputs);
+        let (values, result) = (op.operands().to_vec(), op.results()[0]);
+        let (rows, table) = (self.number(*op, values[0])?, self.number(*op, values[2])?);
+        let out = self.array(result, &self.name(result), *op)?;
+        let out = Array { most_padding: self.padding(result), ..out };
+        let (index, distances) = self.chosen_rows(*op, values[1], (&out, &along), op.unit()?)?;
+        let stays = self.is_last_use(values[2], table, *op);
+        let table = self.stored(table, &out, stays, *op);
+        let own = self.arrays[index].clone();
+        let kind = Move::Scatter { along, index: own, distances };
+        let number = self.single(*op, kind, out, vec![rows, index, table]);
+        self.aliases.insert(number, table);
         Ok(())
+    }
+
+    /// The number of the array of an index, and true if it has distances in bytes: it is not in units of rows, or does
+    /// not fit scratchpad memory.
+    fn chosen_rows(
+        &mut self,
+        op: OpRef<'_>,
+        index: ValueId,
+        (rows, along): (&Array, &str),
+        unit: i64,
+    ) -> Result<(usize, bool), Diagnostic> {
+        let unit = u64::try_from(unit).map_err(|_| unplanned(op, "a negative unit"))?;
+        let known = self.known.get(&index).map(|&number| &self.arrays[number]);
+        let distances = unit != 1 || known.is_none_or(|own| !fits_scratchpad(own, self.axes, self.machine));
+        if !distances {
+            self.close()?;
+            return Ok((self.number(op, index)?, false));
+        }
+        let bytes = distance(rows, along, self.axes).filter(|bytes| {
+            let last = bytes.checked_mul(self.size(along));
+            bytes.is_multiple_of(unit) && last.is_some_and(|last| i32::try_from(last).is_ok())
+        });
+        let Some(bytes) = bytes else { return Err(far(op, unit)) };
+        Ok((self.scaled(op, index, bytes / unit)?, true))
     }
 
     /// The number of the array of an index times `factor`, by a map of the open region, which ends then.

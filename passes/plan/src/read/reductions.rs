@@ -130,10 +130,15 @@ impl Reader<'_> {
         number: usize,
         (summed, sum): (&[Arc<str>], &Arc<str>),
     ) -> Result<usize, Diagnostic> {
-        let axes = self.arrays[number].axes.clone();
-        let first = axes.windows(summed.len()).position(|own| own == summed);
-        let inner =
-            axes.iter().take(first.unwrap_or(axes.len())).filter(|axis| !summed.contains(axis)).count();
+        let mut number = number;
+        let mut axes = self.arrays[number].axes.clone();
+        let neighbours = |axes: &[Arc<str>]| axes.windows(summed.len()).position(|own| own == summed);
+        if neighbours(&axes).is_none() {
+            axes.retain(|axis| !summed.contains(axis));
+            axes.extend_from_slice(summed);
+            number = self.reordered(op, number, axes.clone());
+        }
+        let inner = neighbours(&axes).unwrap_or(axes.len());
         let mut after: Vec<Arc<str>> = axes.into_iter().filter(|axis| !summed.contains(axis)).collect();
         after.insert(inner, Arc::clone(sum));
         let terms = |axis: &Arc<str>| {

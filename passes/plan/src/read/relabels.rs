@@ -1,6 +1,6 @@
 //! Elements under other axes, and parts of an axis: views and moves within HBM.
 
-use crate::array::Array;
+use crate::array::{Array, GROUP_BYTES};
 use crate::program::Work;
 use crate::read::{Reader, unplanned};
 use crate::region::{Computation, Operation};
@@ -100,7 +100,10 @@ impl Reader<'_> {
         (role, axes): (&str, Vec<Arc<str>>),
     ) -> usize {
         let source = self.arrays[number].clone();
-        let out = Array { name: format!("{}_{role}", source.name), axes, ..source.clone() };
+        // Rows without padding between their axes stay where they are, if the next ones begin right after them too.
+        let unit = if source.joined > 1 { GROUP_BYTES } else { source.unit };
+        let name = format!("{}_{role}", source.name);
+        let out = Array { name, axes, joined: 1, unit, ..source.clone() };
         self.arrays.push(out.clone());
         let result = self.arrays.len() - 1;
         let work = Work::Single(Box::new(Single { kind: Move::Relabel { source, before, after }, out }));
@@ -146,7 +149,7 @@ impl Reader<'_> {
                 inputs.push(number);
                 inputs.len() - 1
             });
-            parts.push(Part::Input { input, array: self.arrays[number].clone(), axis: own });
+            parts.push(Part::Input { input, array: Box::new(self.arrays[number].clone()), axis: own });
         }
         self.joined(*op, axis, parts, inputs)
     }
@@ -160,7 +163,7 @@ impl Reader<'_> {
             u64::try_from(op.from()?).map_err(|_| unplanned(*op, "an extension from a negative position"))?;
         let rest = self.size(&to).saturating_sub(first + self.size(&from));
         let around = op.with()?.0;
-        let input = Part::Input { input: 0, array: self.arrays[number].clone(), axis: from };
+        let input = Part::Input { input: 0, array: Box::new(self.arrays[number].clone()), axis: from };
         let parts = [Part::Number(around, first), input, Part::Number(around, rest)];
         let present = |part: &Part| !matches!(part, Part::Number(_, 0));
         self.joined(*op, to, parts.into_iter().filter(present).collect(), vec![number])

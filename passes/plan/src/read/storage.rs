@@ -26,13 +26,15 @@ impl Reader<'_> {
         chain.into_iter().any(|number| self.cuts.contains(&number))
     }
 
-    /// Returns true if an operation may write over a value: it is no argument of the function and no part of another
-    /// array, and nothing reads it afterwards.
+    /// Returns true if an operation may write over a value: it is no argument of the function that stays as it is, it
+    /// is no part of another array, and nothing reads it afterwards.
     pub(super) fn is_last_use(&self, value: ValueId, number: usize, op: OpRef<'_>) -> bool {
         let block = op.block();
         let is_here = match self.module.def(value) {
             ValueDef::Result(made, _) => self.module.op(self.ctx, made).block() == block,
-            ValueDef::Argument(own, _) => own == block && self.loops_around(op),
+            ValueDef::Argument(own, _) => {
+                own == block && (self.loops_around(op) || self.shared.is_changed(value))
+            }
         };
         let position = |id| self.module.ops(block).iter().position(|own| *own == id);
         let ends = |user: &OpRef<'_>| {

@@ -3,6 +3,7 @@
 use crate::array::{Array, Image};
 use crate::read::Reader;
 use crate::single::Move;
+use crate::single::windows::viewed;
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr};
 use visa_ir::diag::Diagnostic;
@@ -27,7 +28,13 @@ impl Reader<'_> {
         });
         let number = self.number(*op, op.operands()[0])?;
         let (source, slides) = (self.arrays[number].clone(), slides(op)?);
-        match image(&source, &slides, self.axes).filter(|_| fetched) {
+        let image = image(&source, &slides, self.axes).filter(|_| fetched);
+        match image {
+            None if fetched => {
+                let view = viewed(&source.layout(self.axes), &slides);
+                let (name, axes) = (self.name(result), view.axis_names(self.axes));
+                self.windows.insert(result, (number, Array { name, axes, view: Some(view), ..source }));
+            }
             Some(image) => {
                 let terms = image.outer.iter().chain([&image.windows]);
                 let axes = terms.flat_map(|term| term.axis_names(self.axes)).collect();

@@ -18,7 +18,7 @@ use visa_mapping::{DM, Tensor};
 use visa_stream::ops::commit::Commit;
 
 /// Cycles of the fills of the lanes, and latencies of the pipelines.
-const START: u64 = 25;
+const START: u64 = 21;
 /// Latency of a pipeline without computation: its fetch, its collection in flits and its commit.
 const LATENCY: u64 = 3;
 
@@ -31,6 +31,17 @@ enum Holder {
     One,
     /// HBM: iterations of the loop load their parts.
     Hbm,
+}
+
+/// The commands that count coordinates, in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedCoordinates {
+    /// The pipelines.
+    pub cycles: u64,
+    /// The store to HBM, of which iterations of a loop load their parts.
+    pub stored: u64,
+    /// The transfer with a slice's part; 0 if each slice counts.
+    pub loaded: u64,
 }
 
 impl PlannedRegion<'_> {
@@ -48,19 +59,32 @@ impl PlannedRegion<'_> {
         }
     }
 
-    /// Cycles to count coordinates, and those of their transfer with a slice's part; `None` if no engine moves them.
+    /// Cycles to count coordinates, and those of their transfers; `None` if no engine moves them.
     #[must_use]
-    pub fn counted(&self, slot: Slot, prices: &Transfers<'_>) -> Option<[u64; 2]> {
+    pub fn counted(&self, slot: Slot, prices: &Transfers<'_>) -> Option<CountedCoordinates> {
         let array = self.array(slot);
         let steps =
             self.layout.axes.id(array.axes.first()?).map(|id| self.layout.axes.size(id).div_ceil(LANES))?;
-        let moved = match self.holder(array) {
-            Holder::All => 0,
-            Holder::One => self.spread(slot, prices)?,
-            Holder::Hbm => self.load(slot, None, prices)?,
+        let (stored, loaded) = match self.holder(array) {
+            Holder::All => (0, 0),
+            Holder::One => (0, self.spread(slot, prices)?),
+            Holder::Hbm => {
+                let source = self.counted_tensor(array)?;
+                let stored = prices.store(array, None, &source, &array.tensor(self.layout.axes))?;
+                (stored, self.load(slot, None, prices)?)
+            }
         };
         let apart = if self.are_apart(array) { LANES * steps + LATENCY } else { 0 };
-        Some([2 * steps + START + apart, moved])
+        Some(CountedCoordinates { cycles: 2 * steps + START + apart, stored, loaded })
+    }
+
+    /// The tensor of the slice that counts coordinates for all others.
+    fn counted_tensor(&self, array: &Array) -> Option<Tensor> {
+        let [cluster, slice] = first_slice(self.machine);
+        let counted = counted_layout(array, self.layout.axes).ok()?;
+        let element = if self.are_apart(array) { self.apart(array) } else { counted };
+        let maps = vec![Expr::Literal(1), cluster, slice, element];
+        Some(Tensor { kind: &DM, unit: None, dtype: array.dtype, maps })
     }
 
     /// Returns true if slices load a coordinate each: transfers write whole groups of 8 bytes, so a group has one.
@@ -78,11 +102,7 @@ impl PlannedRegion<'_> {
     /// Cycles to move parts of the coordinates from the slice that counts them to all others.
     fn spread(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
-        let [cluster, slice] = first_slice(self.machine);
-        let counted = counted_layout(array, self.layout.axes).ok()?;
-        let element = if self.are_apart(array) { self.apart(array) } else { counted };
-        let maps = vec![Expr::Literal(1), cluster, slice, element];
-        let source = Tensor { kind: &DM, unit: None, dtype: array.dtype, maps };
+        let source = self.counted_tensor(array)?;
         prices.load(None, &source, &self.in_memory(slot, self.layout.loaded(array)))
     }
 

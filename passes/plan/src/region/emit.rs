@@ -100,25 +100,17 @@ impl PlannedRegion<'_> {
         let local = self.layout.local(self.array(operand));
         let at = local.iter().position(|own| *own == self.layout.held(axis))?;
         let in_lanes = self.in_lanes(order, at, &local);
-        Some(ReducedLanes::new(local, at, in_lanes))
+        Some(ReducedLanes::new(local, at, in_lanes, self.is_grouped(operand)))
     }
 
     /// The layout of a computed value in data memory.
     fn element(&self, slot: Slot) -> Expr {
         let array = self.array(slot);
-        let writer = self.region.operations.iter().find(|own| own.result == slot);
-        if let Some(Computation::Reduce { operand, axis, order, .. }) = writer.map(|own| &own.computation) {
-            let local = self.layout.local(self.array(*operand));
-            let reduced = self.layout.held(axis);
-            let at = local.iter().position(|own| *own == reduced);
-            if at.is_some_and(|at| self.in_lanes(*order, at, &local)) {
-                // Each flit has one element: none of its neighbours is contiguous.
-                let whole = Expr::Literal(1).pad(crate::array::whole_groups(1, array.dtype), PadKind::Top);
-                let others = local.into_iter().filter(|own| *own != reduced).map(|own| own.map);
-                return self.dimension(others.chain([whole]));
-            }
-        }
-        self.tidy(self.layout.computed(array))
+        let Some((operand, axis)) = self.grouped(slot) else { return self.tidy(self.layout.computed(array)) };
+        let reduced = self.layout.held(axis);
+        let whole = Expr::Literal(1).pad(whole_groups(1, array.dtype), PadKind::Top);
+        let others = self.layout.local(self.array(operand)).into_iter().filter(|own| *own != reduced);
+        self.dimension(others.map(|own| own.map).chain([whole]))
     }
 
     pub(super) fn first_tile(&self, array: &Array) -> Tensor {
@@ -439,14 +431,7 @@ impl PlannedRegion<'_> {
     pub(super) fn operand_stream(&self, operand: &Array, array: &Array, piece: Option<&Piece>) -> [Expr; 2] {
         let mut local = self.local(operand, piece);
         let innermost = self.local(array, piece).pop();
-        // Rows that end with padding are packets by themselves.
-        let padded = |last: &Local| {
-            let odd = last.size > LANES && !last.size.is_multiple_of(LANES);
-            odd || whole_groups(last.size, operand.dtype) != last.size
-        };
-        let apart = local.last().filter(|last| padded(last)).map(|_| local.len() - 1);
-        let aligned = innermost.and_then(|last| local.iter().position(|own| *own == last)).or(apart);
-        let [time, packet] = if let Some(at) = aligned {
+        let [time, packet] = if let Some(at) = Self::packed_dimension(operand, &local, innermost.as_ref()) {
             let [outer, packet] = local.remove(at).packets(LANES);
             [self.dimension(local.into_iter().map(|local| local.map).chain([outer])), packet]
         } else {
@@ -454,6 +439,18 @@ impl PlannedRegion<'_> {
             Local::new(side_by_side(local.into_iter().map(|local| local.map)), size).packets(LANES)
         };
         [self.tidy(time), self.tidy(packet)]
+    }
+
+    /// The dimension of an operand that its packets count: the innermost one of the result, or rows that end with
+    /// padding; `None` if packets count all dimensions as one.
+    #[must_use]
+    pub fn packed_dimension(operand: &Array, local: &[Local], innermost: Option<&Local>) -> Option<usize> {
+        let padded = |last: &Local| {
+            let odd = last.size > LANES && !last.size.is_multiple_of(LANES);
+            odd || whole_groups(last.size, operand.dtype) != last.size
+        };
+        let apart = local.last().filter(|last| padded(last)).map(|_| local.len() - 1);
+        innermost.and_then(|last| local.iter().position(|own| own == last)).or(apart)
     }
 
     /// Converts a stream of elements of `array`.

@@ -7,6 +7,7 @@ use crate::flow::Ways;
 use crate::memory::{QueuedTransfer, Transfers};
 use crate::region::layout::LANES;
 use crate::region::planned::PlannedRegion;
+use crate::region::reads::FetchedPackets;
 use crate::region::{Computation, DividedSum, Operation, Region, RegionChoice, Slot};
 use std::collections::HashMap;
 use visa_algebra::Axes;
@@ -144,10 +145,15 @@ impl PlannedRegion<'_> {
         })
     }
 
-    /// Cycles of a reduction between slices after that of each slice: a result passes once around its group.
+    /// Cycles of a reduction between slices after that of each slice: a result passes once around its group, with the
+    /// unused slices within it.
     fn between_slices(&self, axis: &str) -> u64 {
-        let cut = self.layout.sum.as_ref().filter(|_| self.layout.is_summed(axis));
-        cut.map_or(0, |cut| cut.count(Part::Slice) * self.machine.timing.inter_slice_cycles)
+        let layout = &self.layout;
+        let Some(cut) = layout.sum.as_ref().filter(|_| layout.is_summed(axis)) else { return 0 };
+        let group = cut.count(Part::Slice);
+        let used = layout.rows.count(Part::Slice) * group;
+        let apart = if layout.spread { self.machine.topology.slices_per_cluster / used } else { 1 };
+        group * apart * self.machine.timing.inter_slice_cycles
     }
 
     /// Latency of a pipeline apart from the vector engine's operations.
@@ -155,14 +161,14 @@ impl PlannedRegion<'_> {
         if self.machine.measured.is_some() { LATENCY } else { STAGES }
     }
 
-    /// Cycles of the pipelines of the expression of a map.
-    fn expression(&self, number: usize, result: &Array) -> u64 {
-        let flits = self.layout.elements(result) / LANES;
+    /// Cycles of the pipelines of the expression of a map that streams a value.
+    fn expression(&self, number: usize, streamed: Slot, result: &Array) -> u64 {
+        let FetchedPackets { packets, accesses } = self.streamed_packets(streamed, result, LANES);
         let last = self.layout.local(result).pop().map_or(1, |last| last.size);
         match self.region.passes(number).filter(|_| self.machine.measured.is_none()) {
-            Some(passes) => cycles_of(passes, flits, last <= LANES / 2, self.machine),
+            Some(passes) => cycles_of(passes, (packets, accesses), last <= LANES / 2, self.machine),
             // Float operations take four lanes at a time.
-            None => 2 * flits + self.latency(),
+            None => accesses.max(2 * packets) + self.latency(),
         }
     }
 
@@ -176,37 +182,39 @@ impl PlannedRegion<'_> {
         let Operation { computation, result } = &self.region.operations[number];
         let values = &self.region.values;
         let result = &values[*result].array;
-        let flits = |array: &Array| self.layout.elements(array) / LANES;
-        let load = |slot: Slot| (slot, flits(&values[slot].array) + self.latency());
+        let streamed = |slot: Slot| self.streamed_packets(slot, result, LANES).accesses + self.latency();
+        let load = |slot: Slot| (slot, self.operand_packets(slot, result).accesses + self.latency());
         match computation {
-            Computation::Map { expression: None, cast: None, operands } => {
-                let cycles = flits(result) * LANES / self.copied(result) + self.latency();
-                operands.iter().take(1).map(|&slot| (slot, cycles)).collect()
+            Computation::Map { expression: None, cast, operands } => {
+                let width = if cast.is_none() { self.copied(result) } else { LANES };
+                let cycles = |slot| self.streamed_packets(slot, result, width).accesses + self.latency();
+                let cast = u64::from(cast.is_some());
+                operands.iter().take(1).map(|&slot| (slot, cycles(slot) + cast)).collect()
             }
             Computation::Map { operands, cast, .. } => {
                 let Some((streamed, others)) = self.streamed(operands) else { return Vec::new() };
-                let last = self.expression(number, result) + u64::from(cast.is_some());
+                let last = self.expression(number, streamed, result) + u64::from(cast.is_some());
                 others.into_iter().map(load).chain([(streamed, last)]).collect()
             }
             Computation::Reduce { operand, axis, order, .. } => {
                 let within = match self.lanes(*operand, axis, *order) {
                     Some(lanes) => self.reduction_cycles(*operand, &lanes),
-                    None => flits(result) + self.latency(),
+                    None => streamed(*operand),
                 };
                 vec![(*operand, within + self.between_slices(axis))]
             }
             // Two operations for the first bits, a third one for others.
             Computation::Compare { operand, with } => {
-                vec![(*operand, flits(result) + self.latency() + if with.0.len() > 2 { 3 } else { 2 })]
+                vec![(*operand, streamed(*operand) + if with.0.len() > 2 { 3 } else { 2 })]
             }
             // Before the loop, if there is one.
             Computation::Coordinates { .. } => Vec::new(),
             // The ids of the condition, and the bits of a value twice: as integers, and into the register file.
             Computation::Choose { condition, arms } => {
-                let (streamed, others) = self.chosen(*condition, *arms);
+                let (kept, others) = self.chosen(*condition, *arms);
                 let ids = others.first().map(|&condition| load(condition));
                 let bits = others.get(1).into_iter().flat_map(|&slot| [load(slot); 2]);
-                ids.into_iter().chain(bits).chain([(streamed, flits(result) + self.latency() + 1)]).collect()
+                ids.into_iter().chain(bits).chain([(kept, streamed(kept) + 1)]).collect()
             }
         }
     }
@@ -240,59 +248,114 @@ pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) 
     if !planned.fits() {
         return None;
     }
-    let region = planned.region;
     if planned.layout.rows.tiles() == 1 {
         return straight(planned, ways, prices);
     }
-    let (mut loads, mut stores, mut once) = (Moved::default(), Moved::default(), 0);
-    let loaded = region.inputs.iter().zip(&ways.here).filter(|(_, here)| !**here);
-    for (&slot, _) in loaded {
-        let queue = planned.load_queue(slot);
-        if planned.layout.rows.tiles() > 1 && !planned.is_tiled(slot) {
-            once += planned.load(slot, queue, prices)?;
-            continue;
-        }
-        loads.add(queue, planned.load(slot, queue, prices)?, planned.load(slot, None, prices)?);
-    }
-    let stored = region.outputs.iter().zip(&ways.stores).filter(|(_, stores)| **stores);
-    for (&slot, _) in stored {
-        let queue = planned.store_queue(slot);
-        stores.add(queue, planned.store(slot, queue, prices)?, planned.store(slot, None, prices)?);
-    }
-    let mut counted = 0;
-    for operation in &region.operations {
-        if let Computation::Coordinates { .. } = operation.computation {
-            let [cycles, moved] = planned.counted(operation.result, prices)?;
-            counted += cycles;
-            if planned.layout.rows.tiles() > 1 && !planned.is_tiled(operation.result) {
-                once += moved;
-            } else {
-                loads.add(None, moved, moved);
-            }
-        }
-    }
-    let computed: u64 = (0..region.operations.len()).map(|number| planned.pipeline(number)).sum();
-    let (tiles, startup) = (planned.layout.rows.tiles(), planned.machine.timing.dma_startup_cycles);
-    let (load, store) = (loads.cycles(startup), stores.cycles(startup));
-    // The store of an iteration follows the load of the next one; the pipelines of the last one run next to it.
-    let moved = tiles * load + tiles.saturating_sub(2) * store + store.max(computed) + store;
-    Some(once + counted + moved.max(load + tiles * computed + store))
+    Loop::new(planned, ways, prices).map(|repeated| repeated.cycles())
 }
 
-/// Cycles of a plan without loops: each pipeline begins after the one before and the load of its value, each store
-/// after the pipelines that compute its value.
+/// The commands of a loop over tiles, in cycles.
+#[derive(Default)]
+struct Loop {
+    /// The transfers before it.
+    once: u64,
+    /// The pipelines before it.
+    counted: u64,
+    /// The stores before it, which follow these pipelines.
+    stored: u64,
+    /// The loads of an iteration, one number for each of the first iterations. Later ones take as many again.
+    loads: Vec<u64>,
+    /// The pipelines of an iteration.
+    computed: u64,
+    /// The stores of an iteration, as the loads.
+    stores: Vec<u64>,
+    /// Iterations.
+    tiles: u64,
+}
+
+impl Loop {
+    /// The commands of a plan with a loop.
+    fn new(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) -> Option<Self> {
+        let (region, tiles) = (planned.region, planned.layout.rows.tiles());
+        let mut own = Self { tiles, ..Self::default() };
+        let mut tiled: Vec<Slot> = Vec::new();
+        let loaded = region.inputs.iter().zip(&ways.here).filter(|(_, here)| !**here);
+        for (&slot, _) in loaded {
+            if planned.is_tiled(slot) {
+                tiled.push(slot);
+            } else {
+                own.once += planned.load(slot, None, prices)?;
+            }
+        }
+        for operation in &region.operations {
+            if let Computation::Coordinates { .. } = operation.computation {
+                let counted = planned.counted(operation.result, prices)?;
+                own.counted += counted.cycles;
+                own.stored += counted.stored;
+                if planned.is_tiled(operation.result) {
+                    tiled.push(operation.result);
+                } else {
+                    own.once += counted.loaded;
+                }
+            }
+        }
+        let stored = region.outputs.iter().zip(&ways.stores).filter(|(_, stores)| **stores);
+        let stored: Vec<Slot> = stored.map(|(&slot, _)| slot).collect();
+        let periods = tiled.iter().chain(&stored).map(|&slot| planned.tile_period(slot, prices));
+        for tile in 0..periods.fold(1, u64::max).min(tiles) {
+            let load = tiled.iter().map(|&slot| planned.load_tile(slot, tile, prices)).sum::<Option<u64>>();
+            let store =
+                stored.iter().map(|&slot| planned.store_tile(slot, tile, prices)).sum::<Option<u64>>();
+            own.loads.push(load?);
+            own.stores.push(store?);
+        }
+        own.computed = (0..region.operations.len()).map(|number| planned.pipeline(number)).sum();
+        Some(own)
+    }
+
+    /// Cycles until the last store has ended. The load of an iteration precedes the store of the one before, and
+    /// its memory is that of the iteration two before.
+    fn cycles(&self) -> u64 {
+        let mut loads = self.loads.iter().cycle();
+        let stores = self.stores.iter().cycle();
+        let before = self.once.max(if self.stored > 0 { self.counted } else { 0 }) + self.stored;
+        let (mut moved, mut computed) = (before, self.counted);
+        moved += loads.by_ref().take(1).sum::<u64>();
+        let (mut ready, mut free) = (moved, 0);
+        for (tile, store) in (0..self.tiles).zip(stores) {
+            let end = computed.max(ready) + self.computed;
+            if let Some(load) = loads.next().filter(|_| tile + 1 < self.tiles) {
+                moved = moved.max(free) + load;
+                ready = moved;
+            }
+            moved = moved.max(end) + store;
+            (free, computed) = (end, end);
+        }
+        moved
+    }
+}
+
+/// Cycles of a plan without loops: coordinates are counted first; each pipeline begins after the one before and the
+/// load of its value, each store after the pipelines that compute its value.
 fn straight(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) -> Option<u64> {
     let region = planned.region;
     let loads: Vec<Slot> =
         region.inputs.iter().zip(&ways.here).filter(|(_, here)| !**here).map(|(&slot, _)| slot).collect();
     let mut queues = Queues::default();
     let mut ready: HashMap<Slot, u64> = HashMap::new();
+    // Coordinates that one slice has counted, with the end of that and the cycles to move them.
+    let mut counted: HashMap<Slot, [u64; 2]> = HashMap::new();
     let mut computed = 0;
-    for (number, operation) in region.operations.iter().enumerate() {
+    for operation in &region.operations {
         if let Computation::Coordinates { .. } = operation.computation {
-            let [cycles, moved] = planned.counted(operation.result, prices)?;
-            (computed, queues.free) = (computed + cycles, queues.free.map(|free| free + moved));
+            let coordinates = planned.counted(operation.result, prices)?;
+            computed += coordinates.cycles;
+            if coordinates.loaded > 0 {
+                counted.insert(operation.result, [computed, coordinates.loaded]);
+            }
         }
+    }
+    for (number, operation) in region.operations.iter().enumerate() {
         for (slot, cycles) in planned.pipelines(number) {
             let slot = region.values[slot].storage;
             if loads.contains(&slot) && !ready.contains_key(&slot) {
@@ -301,9 +364,15 @@ fn straight(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) ->
                 let load = QueuedTransfer::new(planned.load(slot, queue, prices)?, all, prices.machine);
                 ready.insert(slot, queues.add(queue, load, 0));
             }
+            if let Some([from, cycles]) = counted.remove(&slot) {
+                let load = QueuedTransfer::new(cycles, 0, prices.machine);
+                ready.insert(slot, queues.add(None, load, from));
+            }
             computed = computed.max(ready.get(&slot).copied().unwrap_or_default()) + cycles;
         }
-        ready.insert(operation.result, computed);
+        if !matches!(operation.computation, Computation::Coordinates { .. }) {
+            ready.insert(operation.result, computed);
+        }
     }
     let mut end = computed;
     for (&slot, _) in region.outputs.iter().zip(&ways.stores).filter(|(_, stores)| **stores) {
@@ -339,33 +408,5 @@ impl Queues {
         let end = start + transfer.next_to(self.last[other], parallel);
         (self.free[own], self.last[own]) = (end, transfer);
         end
-    }
-}
-
-/// Transfers in the queues of two clusters.
-#[derive(Clone, Copy, Default)]
-struct Moved {
-    /// Cycles of each queue.
-    busy: [u64; 2],
-    /// Cycles by the engines of all clusters, and the number of transfers.
-    all: u64,
-    count: u64,
-}
-
-impl Moved {
-    /// Adds a transfer of `cycles` in a queue, or in both, which takes `all` cycles with all engines.
-    fn add(&mut self, queue: Option<u64>, cycles: u64, all: u64) {
-        for (number, busy) in (0..).zip(&mut self.busy) {
-            if queue.is_none_or(|queue| queue == number) {
-                *busy += cycles;
-            }
-        }
-        (self.all, self.count) = (self.all + all, self.count + 1);
-    }
-
-    /// Cycles until both queues have ended. HBM serves them one after the other, but for the start-ups.
-    fn cycles(&self, startup: u64) -> u64 {
-        let memory = self.all.saturating_sub(self.count.saturating_sub(1) * startup);
-        self.busy[0].max(self.busy[1]).max(memory)
     }
 }

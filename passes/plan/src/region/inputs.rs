@@ -21,6 +21,9 @@ use visa_stream::ops::switch::Switch;
 /// Latency of the pipeline that exchanges parts.
 const LATENCY: u64 = 40;
 
+/// Most tiles whose transfers are priced one by one.
+const MOST_PERIOD: u64 = 16;
+
 /// The exchange of an input among the slices of a ring.
 struct Exchange {
     /// Slices of the ring.
@@ -51,6 +54,37 @@ impl PlannedRegion<'_> {
         let source = self.first_tile(self.array(slot));
         let exchanged = self.exchange(self.array(slot)).map_or(0, |exchange| exchange.cycles());
         Some(exchanged + prices.load(queue, &source, &self.parts(slot))?)
+    }
+
+    /// Cycles to load a tile of an input; `None` if no engine moves it.
+    #[must_use]
+    pub fn load_tile(&self, slot: Slot, tile: u64, prices: &Transfers<'_>) -> Option<u64> {
+        let source = self.first_tile(self.array(slot));
+        prices.load_from(self.tile_offset(slot, tile, prices), &source, &self.parts(slot))
+    }
+
+    /// Cycles to store a tile of an output; `None` if no engine moves it.
+    #[must_use]
+    pub fn store_tile(&self, slot: Slot, tile: u64, prices: &Transfers<'_>) -> Option<u64> {
+        let array = self.array(slot);
+        let offset = self.tile_offset(slot, tile, prices);
+        prices.store_to(array, offset, &self.output(slot), &self.first_tile(array))
+    }
+
+    /// Tiles after which the first bytes of tiles are at equal distances from multiples of a request, at most
+    /// `MOST_PERIOD`.
+    #[must_use]
+    pub fn tile_period(&self, slot: Slot, prices: &Transfers<'_>) -> u64 {
+        let aligned = |tile: &u64| self.tile_offset(slot, *tile, prices) == 0;
+        (1..MOST_PERIOD).find(aligned).unwrap_or(MOST_PERIOD)
+    }
+
+    /// Bytes from a multiple of a request to the first byte of a tile.
+    fn tile_offset(&self, slot: Slot, tile: u64, prices: &Transfers<'_>) -> u64 {
+        let (rows, array) = (&self.layout.rows, self.array(slot));
+        let step =
+            rows.first_tile().and_then(|(axis, size)| Some(size * array.step(&axis, self.layout.axes)?));
+        prices.offset(tile * step.unwrap_or_default() * u64::from(array.dtype.bits()) / 8)
     }
 
     /// Returns true if each iteration of the loop needs another part of an input.

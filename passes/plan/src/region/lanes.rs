@@ -20,6 +20,8 @@ pub struct ReducedLanes {
     in_lanes: bool,
     /// True if memory holds the elements of a packet next to each other.
     are_neighbours: bool,
+    /// True if memory holds each element in a group of 8 bytes.
+    are_grouped: bool,
 }
 
 /// Least elements of a packet: 8 bytes (book 8).
@@ -28,16 +30,16 @@ const LEAST_PACKET: u64 = 2;
 const LATENCY: u64 = 4;
 
 impl ReducedLanes {
-    /// A reduction of dimension `at` of `local`.
+    /// A reduction of dimension `at` of `local`, whose elements are in groups of 8 bytes if `are_grouped`.
     #[must_use]
-    pub fn new(mut local: Vec<Local>, at: usize, in_lanes: bool) -> Self {
-        let are_neighbours = in_lanes == (at + 1 == local.len()) || local.len() == 1;
+    pub fn new(mut local: Vec<Local>, at: usize, in_lanes: bool, are_grouped: bool) -> Self {
+        let are_neighbours = !are_grouped && (in_lanes == (at + 1 == local.len()) || local.len() == 1);
         let reduced = local.remove(at);
         let lanes = if in_lanes { Some(reduced.clone()) } else { local.pop() };
         let lanes = lanes.unwrap_or_else(|| Local::new(Expr::Literal(1), 1));
         let steps = local.iter().map(|own| own.size).product();
         let others = local.into_iter().map(|own| own.map).collect();
-        Self { reduced, lanes, others, steps, in_lanes, are_neighbours }
+        Self { reduced, lanes, others, steps, in_lanes, are_neighbours, are_grouped }
     }
 
     /// The reduction of the same elements, where memory holds those of a packet next to each other.
@@ -49,7 +51,7 @@ impl ReducedLanes {
     /// Number of rows that are apart in memory and that packets gather; `None` if there are none.
     #[must_use]
     pub fn rows(&self) -> Option<u64> {
-        (!self.are_neighbours && !self.in_lanes).then_some(self.lanes.size)
+        (!self.are_neighbours && !self.in_lanes && !self.are_grouped).then_some(self.lanes.size)
     }
 
     /// Cycles of the pipeline: the fetch or the reduction binds. The first result waits for all its packets.

@@ -60,7 +60,8 @@ impl PlannedRegion<'_> {
             let defined: u64 = self.layout.local(array).iter().map(|local| local.size).product();
             (self.layout.elements(array), defined)
         };
-        let &streamed = operands.iter().max_by_key(elements)?;
+        // The passes of an expression are those of a stream of its first operand: it streams if it has as many.
+        let &streamed = operands.iter().rev().max_by_key(elements)?;
         let mut others: Vec<Slot> = operands.iter().copied().filter(|&slot| slot != streamed).collect();
         others.sort_unstable();
         others.dedup();

@@ -8,7 +8,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_machine::Machine;
 use visa_mapping::ops::indexed::{GatherToHbm, ScatterOp};
-use visa_mapping::ops::transfer::{TO_SPM, ToHbm, ToSpm};
+use visa_mapping::ops::transfer::{TO_SPM, ToSpm};
 
 /// Bytes between the rows of an array in HBM along `along`; `None` if they are parts of bytes.
 #[must_use]
@@ -48,7 +48,7 @@ pub fn gather(
     writer.value(op.element(out.layout(axes)), &out.name)
 }
 
-/// Replaces rows of a copy of the table, the last input, by the rows, the first one, at the places of the index.
+/// Replaces rows of the table, the last input, by the rows, the first one, at the places of the index.
 ///
 /// # Errors
 /// A transfer that the machine does not make.
@@ -56,14 +56,14 @@ pub fn scatter(
     writer: &mut Writer<'_>,
     out: &Array,
     (inputs, index): (&[ValueId], &Array),
-    along: &str,
+    (along, distances): (&str, bool),
     (axes, machine): (&Axes, &Machine),
 ) -> Result<ValueId, Diagnostic> {
-    let &[rows, places, table] = inputs else { return Err(operands(writer)) };
-    let places = in_scratchpad(writer, places, index, (axes, machine))?;
-    let op = new!(writer, ToHbm, [table]).at_auto().element(out.layout(axes));
-    let copy = writer.value(op, &out.name)?;
-    let op = new!(writer, ScatterOp, [rows, places, copy]).along(Rc::new(Expr::axis(along)));
+    let &[rows, mut places, table] = inputs else { return Err(operands(writer)) };
+    if !distances {
+        places = in_scratchpad(writer, places, index, (axes, machine))?;
+    }
+    let op = new!(writer, ScatterOp, [rows, places, table]).along(Rc::new(Expr::axis(along)));
     writer.value(op, &out.name)
 }
 

@@ -15,6 +15,9 @@ use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::to_tile::ToTile;
 use visa_mapping::ops::view::Relabel;
 
+/// Most numbers that a slice is filled with for whole rows.
+const MOST_FILLED: u64 = 4096;
+
 /// Writes the parts of `out` along `axis`.
 ///
 /// # Errors
@@ -32,11 +35,11 @@ pub fn write(
     for part in parts {
         let (source, count) = match part {
             Part::Input { input, array, axis: old } => {
-                let source = (inputs[*input], array);
+                let source = (inputs[*input], &**array);
                 (relabelled(writer, source, [old, axis], axes)?, size(old, axes))
             }
             Part::Number(number, count) => {
-                let element = filled(out, axis, *count);
+                let element = filled(out, axis, *count, axes);
                 (fill(writer, &out.name, (*number, out.dtype), element, &first_slice(machine))?, *count)
             }
         };
@@ -89,10 +92,19 @@ fn tile(out: &Array, axis: &str, count: u64, axes: &Axes) -> Expr {
     Expr::pair(terms.collect::<Vec<_>>())
 }
 
-/// The layout of `count` numbers in data memory, in whole groups of 8 bytes.
-fn filled(out: &Array, axis: &str, count: u64) -> Expr {
-    let whole = crate::array::whole_groups(count, out.dtype);
+/// The layout of `count` numbers in data memory, in whole groups of 8 bytes: for each element of the rows within the
+/// axis too, so that a store writes whole rows, unless these are long.
+fn filled(out: &Array, axis: &str, count: u64, axes: &Axes) -> Expr {
+    let tile = tile(out, axis, count, axes);
+    let inner =
+        tile.terms().into_iter().skip_while(|term| !term.axis_names(axes).iter().any(|own| **own == *axis));
+    let rows: Vec<Expr> = inner.skip(1).cloned().collect();
     let part = Expr::axis(axis).resize(count);
+    let long = rows.iter().try_fold(count, |size, term| Some(size * term.size(axes).ok()?));
+    if !rows.is_empty() && long.is_some_and(|size| size <= MOST_FILLED) {
+        return Expr::pair(std::iter::once(part).chain(rows));
+    }
+    let whole = crate::array::whole_groups(count, out.dtype);
     if whole == count { part } else { part.pad(whole, PadKind::Top) }
 }
 

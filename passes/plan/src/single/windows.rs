@@ -25,18 +25,19 @@ pub fn write(
         let message = "windows are those of one array".to_owned();
         return Err(Diagnostic::error("plan-kernel", writer.span(), message));
     };
-    let view = windows(&source.layout(axes), slides);
+    let view = viewed(&source.layout(axes), slides);
     let name = format!("{}_windows", source.name);
     let value = writer.value(new!(writer, Window, [value]).common(|op| op.element(view.into())), &name)?;
     writer.value(new!(writer, ToHbm, [value]).at_auto().element(out.layout(axes)), &out.name)
 }
 
 /// A layout with windows in place of the axes that they slide along.
-fn windows(layout: &Expr, slides: &[(Arc<str>, Expr)]) -> Expr {
+#[must_use]
+pub fn viewed(layout: &Expr, slides: &[(Arc<str>, Expr)]) -> Expr {
     let slide = slides.iter().find(|(axis, _)| *layout == Expr::axis(axis));
     match slide {
         Some((_, windows)) => windows.clone(),
-        None => match layout.map_children(|inner| Ok::<_, Infallible>(windows(inner, slides))) {
+        None => match layout.map_children(|inner| Ok::<_, Infallible>(viewed(inner, slides))) {
             Ok(layout) => layout,
             Err(never) => match never {},
         },

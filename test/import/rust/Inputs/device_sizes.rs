@@ -1,9 +1,9 @@
-//! Tensors that a device does not have, and axes that are lost or doubled.
+//! Clusters and slices that are idle, and axes that are lost or doubled.
 use furiosa_opt_std::prelude::*;
 
 axes![S = 128, N = 2, D = 64, Half = 2, Q = 512, H = 64];
 
-/// Two clusters, and a mapping of one.
+/// Two clusters, one of which is idle.
 #[device(chip = 1)]
 pub fn one_cluster(
     device: &mut Device,

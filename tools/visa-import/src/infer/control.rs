@@ -253,6 +253,9 @@ impl Checker<'_> {
         let name = mac.path.segments.last().map(|own| own.ident.to_string()).unwrap_or_default();
         let arguments = holes::arguments(mac).map(|own| own.into_iter().collect::<Vec<_>>());
         let arguments = arguments.unwrap_or_default();
+        if let ("dbg", [value]) = (&*name, &*arguments) {
+            return self.check(value, &Expect::None);
+        }
         let Some(result) = macro_result(&name) else {
             let taint = self.reason(mac.span(), format!("the macro `{name}` is not read"));
             return self.opaque_call(&arguments.iter().collect::<Vec<_>>(), taint);
@@ -291,7 +294,7 @@ fn macro_result(name: &str) -> Option<Ty> {
         "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq" | "debug_assert_ne" => {
             Ty::unit()
         }
-        "print" | "println" | "eprint" | "eprintln" => Ty::unit(),
+        "print" | "println" | "eprint" | "eprintln" | "dbg" => Ty::unit(),
         "panic" | "unreachable" | "todo" | "unimplemented" => Ty::never(),
         _ => return None,
     })

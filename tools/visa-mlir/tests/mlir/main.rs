@@ -1,7 +1,10 @@
 //! Texts that MLIR accepts and refuses: every module of the tree, mistakes one by one in process and by mlir-opt, the
-//! command line, and a machine without LLVM.
+//! command line, a machine without LLVM, and exported functions,
+//! and modules of linalg that are imported.
 
 mod command;
+mod export;
+mod import;
 mod limits;
 mod mlir_opt;
 mod refused;

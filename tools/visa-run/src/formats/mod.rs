@@ -7,6 +7,7 @@ mod timeline;
 
 pub use json::Document;
 
+use crate::author_names::AuthorNames;
 use crate::compare::Comparison;
 use crate::order_line::OrderLine;
 use crate::ports::Ports;
@@ -61,6 +62,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) whole: bool,
     /// Columns of a chart, if they are asked for.
     pub(crate) width: Option<usize>,
+    /// The names of operations in the author's Rust, if the kernel is in Rust.
+    pub(crate) names: Option<&'a AuthorNames>,
     /// The line of the author's text that a span is in.
     pub(crate) line: &'a dyn Fn(Span) -> Option<String>,
 }

@@ -82,7 +82,9 @@ fn price(run: &Shown<'_>) -> String {
     if run.whole {
         let lines: String = run.relabelled.iter().map(relabelled::line).collect();
         let order = run.order.map(OrderLine::text).unwrap_or_default();
-        return report.text(|span| (run.line)(span)) + &order + &lines;
+        let labels = report.commands.iter().map(|command| command.label.as_str());
+        let names = run.names.map(|names| names.line(labels)).unwrap_or_default();
+        return report.text(|span| (run.line)(span)) + &order + &names + &lines;
     }
     let order = run.order.map(OrderLine::words).unwrap_or_default();
     format!(

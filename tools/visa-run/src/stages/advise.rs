@@ -7,7 +7,7 @@ use crate::pictures::PLAN;
 use crate::stages::choose::Chosen;
 use crate::stages::compile::Advice;
 use crate::stages::cost::{Costed, price};
-use crate::stages::versions::{Version, Versions, messages, remark};
+use crate::stages::versions::{Against, Version, Versions, messages, remark};
 use crate::stages::{entry, plan};
 use visa_cost::Each;
 use visa_ir::context::Context;
@@ -104,7 +104,7 @@ fn compared(
     };
     match best {
         Ok(plan) => {
-            let versions = Versions { kernel: &own, plan: &plan.version };
+            let versions = Versions { kernel: &own, plan: &plan.version, against: Against::Plan };
             let remark = versions.comparison(CODE, (name, span), &|span| console.line(span));
             if versions.is_faster() { remark.fix(continuation(&flags.file, plan.raise)) } else { remark }
         }

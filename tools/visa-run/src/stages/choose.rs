@@ -5,11 +5,12 @@ use crate::flags::Flags;
 use crate::passes::{self, Refused};
 use crate::relabelled::{Relabelled, relabelled};
 use crate::stages::close::{inline, run};
-use crate::stages::emit_rust::emit_rust;
+use crate::stages::emit_rust::{RustFile, rust_file};
 use crate::stages::load::Loaded;
 use crate::stages::order::{IssueOrder, order};
 use crate::stages::plan::{self, Planned};
 use crate::stages::replan::{is_replanned, replan};
+use crate::stages::reselect::{is_reselected, reselect};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
@@ -34,6 +35,8 @@ pub(crate) struct Chosen {
     pub(crate) relabelled: Vec<Relabelled>,
     /// The order of its commands.
     pub(crate) order: IssueOrder,
+    /// The file of `--emit-rust`, to write once all checks hold.
+    pub(crate) rust_file: Option<RustFile>,
 }
 
 /// Inlines, chooses, and runs the passes that the flags name.
@@ -53,10 +56,13 @@ pub(crate) fn choose(
             let planned = plan::plan(&ctx, &mut module, options, registry, flags, console)?;
             (planned, IssueOrder::default())
         }
+        None if is_reselected(&ctx, &module, flags, console) => {
+            reselect(&ctx, &mut module, registry, flags, console)?
+        }
         None => (Planned::default(), close(&ctx, &mut module, registry, flags, console)?),
     };
     emit(&ctx, &module, flags, console)?;
-    emit_rust(&ctx, &module, planned.is_input, flags, console)?;
+    let rust_file = rust_file(&ctx, &module, planned.is_input, flags, console)?;
     let (function, explained) = (planned.function.filter(|_| flags.check), planned.explained);
     let relabelled = relabelled(&ctx, &module);
     let is_configuration = |opening| opening == Opening::Configuration;
@@ -65,7 +71,7 @@ pub(crate) fn choose(
     let logical = (flags.check || flags.shadow).then(|| module.clone());
     check_level(&ctx, &module, flags, console)?;
     pass_pipeline(&ctx, &mut module, registry, flags, console)?;
-    Ok(Chosen { ctx, module, logical, function, explained, written, relabelled, order })
+    Ok(Chosen { ctx, module, logical, function, explained, written, relabelled, order, rust_file })
 }
 
 /// Inlines, and closes open clauses by the passes that the flags name.

@@ -14,10 +14,13 @@ pub(crate) fn inline(
     known: &[&'static Pass],
     console: &mut Console<'_>,
 ) -> Outcome<()> {
-    if !module.walk_all().into_iter().any(|id| calling(module.op(ctx, id)).is_some()) {
-        return Ok(());
-    }
-    run(ctx, module, known, &[("inline", Some(""))], console)
+    run(ctx, module, known, inlining(ctx, module), console)
+}
+
+/// The passes that put functions in place of their calls; empty for a kernel without calls.
+pub(crate) fn inlining(ctx: &Context, module: &Module) -> &'static [(&'static str, Option<&'static str>)] {
+    let has_calls = module.walk_all().into_iter().any(|id| calling(module.op(ctx, id)).is_some());
+    if has_calls { &[("inline", Some(""))] } else { &[] }
 }
 
 /// Runs passes with their options, and writes their findings and files.

@@ -13,27 +13,46 @@ use visa_pass::Level;
 /// The code of the findings.
 const CODE: &str = "emit-rust";
 
-/// Writes the kernel to the file of `--emit-rust`; not if it is the input, which no pass made faster.
-pub(crate) fn emit_rust(
+/// A kernel as the vendor's Rust, before it is written.
+pub(crate) struct RustFile {
+    name: String,
+    text: String,
+}
+
+impl RustFile {
+    /// Writes the file if all checks of the run hold.
+    pub(crate) fn write(&self, holds: bool, console: &mut Console<'_>) -> Outcome<()> {
+        let Self { name, text } = self;
+        if !holds {
+            let message = format!("`{name}` is not written: a check of its kernel failed");
+            console.note(Severity::Warning, CODE, message);
+            return Ok(());
+        }
+        let written = console.io.write(name, text.as_bytes());
+        console.written(name, written)
+    }
+}
+
+/// The kernel for the file of `--emit-rust`; `None` if it is the input, which no pass made faster.
+pub(crate) fn rust_file(
     ctx: &Context,
     module: &Module,
     is_input: bool,
     flags: &Flags,
     console: &mut Console<'_>,
-) -> Outcome<()> {
-    let Some(name) = &flags.emit_rust else { return Ok(()) };
+) -> Outcome<Option<RustFile>> {
+    let Some(name) = &flags.emit_rust else { return Ok(None) };
     if is_input {
         let message = format!("`{name}` is not written: the kernel of `{}` is the fastest found", flags.file);
         console.note(Severity::Warning, CODE, message);
-        return Ok(());
+        return Ok(None);
     }
     let level = Level::of(ctx, module);
     if level > Level::Memory || level == Level::Tensor {
         return Err(console.stop_with(other_level(level)));
     }
     let text = exported(ctx, module, flags, console)?;
-    let written = console.io.write(name, text.as_bytes());
-    console.written(name, written)
+    Ok(Some(RustFile { name: name.clone(), text }))
 }
 
 /// The text of the kernel, with one note about the clauses that the language lacks.

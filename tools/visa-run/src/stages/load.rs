@@ -121,6 +121,6 @@ fn import(
     distinct(&roles, console)?;
     let source = Source::new(format!("{name} (imported)"), imported.module());
     let entry = imported.entry.clone().filter(|_| flags.entry.is_some());
-    console.rust = Some(RustLines::of(imported));
+    console.rust = Some(RustLines::of(imported, &source.text));
     Ok((source, entry))
 }

@@ -2,8 +2,10 @@
 
 pub(crate) mod advise;
 pub(crate) mod arguments;
+pub(crate) mod changed_lines;
 pub(crate) mod choose;
 pub(crate) mod close;
+pub(crate) mod closed;
 pub(crate) mod compile;
 pub(crate) mod cost;
 pub(crate) mod emit_rust;
@@ -16,5 +18,6 @@ pub(crate) mod plan;
 pub(crate) mod read;
 pub(crate) mod replan;
 pub(crate) mod report;
+pub(crate) mod reselect;
 pub(crate) mod run;
 pub(crate) mod versions;

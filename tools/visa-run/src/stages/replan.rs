@@ -4,13 +4,12 @@ use crate::console::{Console, Outcome};
 use crate::flags::Flags;
 use crate::passes;
 use crate::pictures;
-use crate::stages::close::{inline, run};
-use crate::stages::cost::price;
+use crate::stages::close::run;
+use crate::stages::closed::closed;
 use crate::stages::entry;
-use crate::stages::order::{IssueOrder, VENDOR, has_vendor_order};
+use crate::stages::order::IssueOrder;
 use crate::stages::plan::{self, Planned};
-use crate::stages::versions::{Version, Versions, messages};
-use visa_cost::Each;
+use crate::stages::versions::{Against, Version, Versions, messages};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
@@ -27,14 +26,6 @@ const FREE_SUMS: &str = "free-sums";
 
 /// The code of the remark that compares the versions.
 const CODE: &str = "replan";
-
-/// A version of the kernel, with its clauses closed.
-struct Closed {
-    module: Module,
-    /// The order of its commands.
-    order: IssueOrder,
-    version: Version,
-}
 
 /// Returns true if a kernel is written in full, and planned all the same: it is in Rust, or the options request it.
 pub(crate) fn is_replanned(ctx: &Context, module: &Module, options: &str, console: &Console<'_>) -> bool {
@@ -57,6 +48,7 @@ pub(crate) fn replan(
     let span = entry::function(ctx, module, &name).map_or_else(Span::default, |(_, span)| span);
     let kernel = module.clone();
     let written = closed(ctx, (module.clone(), &name), None, registry, console)?;
+    let written = written.map_err(|findings| console.refuse(findings))?;
     let all = plan::limited(&all_options(options, console), flags);
     let report = passes::choose(ctx, module, &registry.passes, &[(plan::PASS, Some(&all))]);
     let mut report = report.map_err(|findings| console.refuse(findings))?;
@@ -69,18 +61,22 @@ pub(crate) fn replan(
     report.findings.retain(|finding| !(is_planned && is_explanation(finding)));
     console.passed(&report)?;
     if !is_planned {
-        *module = written.module;
-        return Ok((Planned { is_input: true, ..Planned::default() }, written.order));
+        return Ok(written.kept(module));
     }
-    let planned = closed(ctx, (module.clone(), &name), Some(""), registry, console)?;
+    let planned = match closed(ctx, (module.clone(), &name), Some(""), registry, console)? {
+        Ok(planned) => planned,
+        Err(findings) => {
+            console.emit(&[Against::Plan.refused(CODE, (&name, span), &findings)]);
+            return Ok(written.kept(module));
+        }
+    };
     let version = Version { decisions: messages(explained.clone()), ..planned.version };
-    let versions = Versions { kernel: &written.version, plan: &version };
+    let versions = Versions { kernel: &written.version, plan: &version, against: Against::Plan };
     let remark = versions.comparison(CODE, (&name, span), &|span| console.line(span));
     let is_faster = versions.is_faster();
     console.emit(&[remark]);
     if !is_faster {
-        *module = written.module;
-        return Ok((Planned { is_input: true, ..Planned::default() }, written.order));
+        return Ok(written.kept(module));
     }
     *module = planned.module;
     let function = flags.check.then(|| function(ctx, kernel, options, registry, console)).transpose()?;
@@ -104,28 +100,6 @@ fn all_options(options: &str, console: &Console<'_>) -> String {
 fn has_option(options: &str, name: &str) -> bool {
     let is_set = |option: &str| option == name || option.strip_prefix(name) == Some("=true");
     options.split_whitespace().any(is_set)
-}
-
-/// A kernel with its calls inlined and everything closed, and its report. On a measured machine, a kernel from Rust
-/// has the vendor's order; `schedule` has the options for other kernels, `None` for the order of the text.
-fn closed(
-    ctx: &Context,
-    (mut module, entry): (Module, &str),
-    schedule: Option<&'static str>,
-    registry: &Registry,
-    console: &mut Console<'_>,
-) -> Outcome<Closed> {
-    inline(ctx, &mut module, &registry.passes, console)?;
-    let is_vendors = has_vendor_order(ctx, console);
-    let order = match is_vendors {
-        true => IssueOrder::Vendor(Box::new(module.clone())),
-        false => IssueOrder::AsWritten,
-    };
-    let closing = plan::closing(if is_vendors { Some(VENDOR) } else { schedule });
-    run(ctx, &mut module, &registry.passes, &closing, console)?;
-    let priced = price(ctx, module.clone(), &registry.passes, Some(entry), Each::Nothing);
-    let (program, priced) = priced.map_err(|findings| console.refuse(findings))?;
-    Ok(Closed { module, order, version: Version::new(&program, priced.report) })
 }
 
 /// The function of a kernel, whose sums have any order if the plan's have.

@@ -8,6 +8,7 @@ use crate::formats::Shown;
 use crate::pictures::{self, Kernel, Written};
 use crate::ports::{Port, Ports};
 use crate::ran::Ran;
+use crate::rust::RustLines;
 use crate::stages::choose::Chosen;
 use crate::stages::compile::Advice;
 use crate::stages::cost::Costed;
@@ -50,6 +51,7 @@ pub(crate) fn report(
         document: document.as_ref(),
         whole: flags.report.is_some(),
         width: flags.width,
+        names: console.rust.as_ref().map(RustLines::names),
         line: &|span| console.line(span),
     });
     print(shown, console)?;
@@ -69,6 +71,7 @@ pub(crate) fn evaluated(ports: &Ports, ran: &Ran, flags: &Flags, console: &mut C
         document: None,
         whole: flags.report.is_some(),
         width: flags.width,
+        names: console.rust.as_ref().map(RustLines::names),
         line: &|span| console.line(span),
     });
     print(shown, console)

@@ -214,7 +214,11 @@ fn check_plan(
     let name = &compiled.program.name;
     let options = visa_reference::Options { sum_order: compiled.machine.sum_order, any_order: true };
     let expected = visa_reference::evaluate(&chosen.ctx, function, Some(name), arguments, options);
-    let expected = expected.map_err(|finding| console.refuse(vec![finding]))?;
+    let mut expected = expected.map_err(|finding| console.refuse(vec![finding]))?;
+    // The function returns the new value of an `inout` argument as one of its results.
+    for (result, port) in expected.iter_mut().zip(&compiled.ports.results) {
+        result.name.clone_from(&port.name);
+    }
     let report = check::compare(&expected, &finished.results, flags.ulps);
     if let Some(first) = &report.first {
         console.emit_about(None, &[findings::plan_differs(&report, name, first)]);

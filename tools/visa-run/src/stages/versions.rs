@@ -35,10 +35,55 @@ impl Version {
     }
 }
 
-/// A kernel, and a plan of its function.
+/// The other version of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Against {
+    /// The plan of its function.
+    Plan,
+    /// The kernel with other clauses.
+    Clauses,
+}
+
+impl Against {
+    /// The version of the kernel `name`, as the subject of a sentence.
+    fn subject(self, name: &str) -> String {
+        match self {
+            Self::Plan => format!("the plan of what `@{name}` computes"),
+            Self::Clauses => format!("`@{name}` with the chosen clauses"),
+        }
+    }
+
+    /// The remark that the kernel stays, because a pass refuses the version.
+    pub(crate) fn refused(
+        self,
+        code: &str,
+        (name, span): (&str, Span),
+        findings: &[Diagnostic],
+    ) -> Diagnostic {
+        let error = findings.iter().find(|finding| finding.severity == Severity::Error);
+        let why = error
+            .map_or_else(|| counted(findings.len() as u64, "finding"), |finding| finding.message.clone());
+        let (parts, refused) = match self {
+            Self::Plan => ("operations", "its plan is refused"),
+            Self::Clauses => ("clauses", "the chosen ones are refused"),
+        };
+        remark(code, span, format!("`@{name}` keeps its {parts}: {refused}: {why}"))
+    }
+
+    /// The phrase for a figure of the version.
+    fn place(self) -> &'static str {
+        match self {
+            Self::Plan => "in the plan",
+            Self::Clauses => "with the chosen clauses",
+        }
+    }
+}
+
+/// A kernel, and another version of it.
 pub(crate) struct Versions<'a> {
     pub(crate) kernel: &'a Version,
     pub(crate) plan: &'a Version,
+    pub(crate) against: Against,
 }
 
 impl Versions<'_> {
@@ -49,10 +94,12 @@ impl Versions<'_> {
 
     /// The difference as a remark about the kernel, the greatest gain first. Changes name the lines of the kernel.
     pub(crate) fn comparison(&self, code: &str, (name, span): (&str, Span), line: LineOf<'_>) -> Diagnostic {
-        let Self { kernel, plan } = self;
+        let Self { kernel, plan, against } = self;
+        let place = against.place();
         let verdict = if self.is_faster() { "" } else { ": no change would bring anything" };
         let message = format!(
-            "the plan of what `@{name}` computes takes {}, this kernel {}{verdict}",
+            "{} takes {}, this kernel {}{verdict}",
+            against.subject(name),
             counted(plan.cycles(), plan.report.unit.name()),
             kernel.cycles()
         );
@@ -60,7 +107,9 @@ impl Versions<'_> {
         for change in self.changes(line) {
             remark = remark.note(change, None);
         }
-        remark = remark.note(format!("slices: {} here, {} in the plan", kernel.slices, plan.slices), None);
+        if kernel.slices != plan.slices || *against == Against::Plan {
+            remark = remark.note(format!("slices: {} here, {} {place}", kernel.slices, plan.slices), None);
+        }
         for difference in &plan.differences {
             remark = remark.note(format!("in the function of the plan, {difference}"), None);
         }
@@ -78,7 +127,8 @@ impl Versions<'_> {
         let change = |(part, before, after): &(Option<Component>, i128, i128)| {
             let name = part.map_or("overlap", Component::name);
             let lines = part.map_or_else(String::new, |part| lines(&self.kernel.report, part, line));
-            format!("{:+} {unit} by {name}: {before} here, {after} in the plan{lines}", after - before)
+            let place = self.against.place();
+            format!("{:+} {unit} by {name}: {before} here, {after} {place}{lines}", after - before)
         };
         changed.iter().map(change).collect()
     }
@@ -105,10 +155,11 @@ fn lines(report: &Report, component: Component, line: LineOf<'_>) -> String {
     }
 }
 
-/// The messages of the notes of findings; an origin in another file is no message.
+/// The messages of the notes of findings without a place: neither origins in other files, nor reasons of kernels that
+/// stay.
 pub(crate) fn messages(findings: Vec<Diagnostic>) -> Vec<String> {
     let notes = findings.into_iter().flat_map(|finding| finding.notes);
-    notes.filter(|note| note.places.is_empty()).map(|note| note.message).collect()
+    notes.filter(|note| note.places.is_empty() && note.span.is_none()).map(|note| note.message).collect()
 }
 
 /// A remark about a kernel.

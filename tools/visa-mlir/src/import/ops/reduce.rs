@@ -1,0 +1,365 @@
+//! Reductions: the function that combines the result so far with the next element.
+
+use crate::import::emit::compare::{self, FloatPredicate, IntegerPredicate};
+use crate::import::emit::elem::{Data, Elem};
+use crate::import::emit::emitter::Emitter;
+use crate::import::emit::function::Function;
+use crate::import::emit::integers;
+use crate::import::emit::scalar;
+use crate::import::ops::body::{Body, kind_of};
+use crate::import::ops::choice::{self, Extreme};
+use crate::import::read::attributes::{Key, key, name};
+use crate::import::read::operations::{ScalarOp, known};
+use crate::import::read::types::Kind;
+use melior::ir::operation::OperationLike as _;
+use std::collections::HashMap;
+use visa_ir::diag::Diagnostic;
+use visa_ir::words;
+use visa_numerics::ReduceName;
+
+/// A function of two elements that a reduction uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Combine {
+    Add,
+    Mul,
+    Max,
+    Min,
+    /// Conditions that all hold.
+    And,
+    /// Conditions of which one holds.
+    Or,
+    /// The greatest integer without a sign.
+    MaxUnsigned,
+    /// The least integer without a sign.
+    MinUnsigned,
+}
+
+/// Most values that an iteration of a sum adds.
+const MAX_TERMS: usize = 16;
+
+words! {
+    /// An operation that adds to a sum, or subtracts from it.
+    enum Summed: ScalarOp { AddF, AddI, SubF, SubI }
+}
+
+words! {
+    /// An operation that a reduction may repeat.
+    enum Repeated: ScalarOp {
+        AddF, AddI, MulF, MulI, MaximumF, MaxNumF, MaxSI, MinimumF, MinNumF, MinSI, AndI, MinUI, OrI, MaxUI,
+    }
+}
+
+impl Combine {
+    /// The function of an operation; `None` if it is no reduction's.
+    fn of(op: Repeated, kind: Kind) -> Option<Self> {
+        let condition = kind == Kind::I1;
+        match op {
+            Repeated::AddF | Repeated::AddI => Some(Self::Add),
+            Repeated::MulF | Repeated::MulI => Some(Self::Mul),
+            Repeated::MaximumF | Repeated::MaxNumF | Repeated::MaxSI => Some(Self::Max),
+            Repeated::MinimumF | Repeated::MinNumF | Repeated::MinSI => Some(Self::Min),
+            Repeated::AndI => condition.then_some(Self::And),
+            Repeated::OrI => condition.then_some(Self::Or),
+            Repeated::MinUI => Some(if condition { Self::And } else { Self::MinUnsigned }),
+            Repeated::MaxUI => Some(if condition { Self::Or } else { Self::MaxUnsigned }),
+        }
+    }
+
+    fn name(self) -> ReduceName {
+        match self {
+            Self::Add => ReduceName::Add,
+            Self::Mul => ReduceName::Mul,
+            Self::Max | Self::Or | Self::MaxUnsigned => ReduceName::Max,
+            Self::Min | Self::And | Self::MinUnsigned => ReduceName::Min,
+        }
+    }
+
+    fn function(self) -> Function {
+        match self {
+            Self::Add => Function::Add,
+            Self::Mul => Function::Mul,
+            Self::Max | Self::Or | Self::MaxUnsigned => Function::Max,
+            Self::Min | Self::And | Self::MinUnsigned => Function::Min,
+        }
+    }
+
+    /// Returns true if combining with `number` changes nothing.
+    pub(crate) fn is_identity(self, kind: Kind, number: f64) -> bool {
+        let (least, greatest) =
+            if kind.is_float() { (f64::NEG_INFINITY, f64::INFINITY) } else { float_range(kind.range()) };
+        match self {
+            Self::Add => number == 0.0,
+            Self::Mul => number == 1.0,
+            Self::Max => number <= least,
+            Self::Min => number >= greatest,
+            Self::And => number != 0.0,
+            Self::Or | Self::MaxUnsigned => number == 0.0,
+            // All bits are set.
+            Self::MinUnsigned => number == -1.0,
+        }
+    }
+}
+
+fn float_range((least, greatest): (i64, i64)) -> (f64, f64) {
+    (least as f64, greatest as f64)
+}
+
+/// A reduction of a body: its function, and the value that each iteration combines.
+pub(crate) struct Reduction {
+    pub(crate) combine: Combine,
+    pub(crate) next: Key,
+    /// True if `next` is subtracted.
+    pub(crate) negative: bool,
+    /// Further values that each iteration adds, and true for those that it subtracts.
+    pub(crate) further: Vec<(Key, bool)>,
+}
+
+impl Reduction {
+    fn of(combine: Combine, next: Key) -> Self {
+        Self { combine, next, negative: false, further: Vec::new() }
+    }
+
+    /// The values that each iteration combines, and true for those that are subtracted.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = (Key, bool)> {
+        std::iter::once((self.next, self.negative)).chain(self.further.iter().copied())
+    }
+}
+
+/// The values that a sum adds to the result so far, and true for those that it subtracts; `None` if it is no such sum.
+fn added(body: &Body<'_, '_>, mut value: Key, so_far: Key) -> Option<Vec<(Key, bool)>> {
+    let mut terms = Vec::new();
+    while value != so_far {
+        let op = body.definition(value).filter(|_| terms.len() < MAX_TERMS)?;
+        let [left, right] = <[Key; 2]>::try_from(op.operands().map(key).collect::<Vec<_>>()).ok()?;
+        let (sum, term, negative) = match (known(op)?, body.is_carried(left), body.is_carried(right)) {
+            (Summed::AddF | Summed::AddI, true, false) => (left, right, false),
+            (Summed::AddF | Summed::AddI, false, true) => (right, left, false),
+            (Summed::SubF | Summed::SubI, true, false) => (left, right, true),
+            (Summed::AddF | Summed::AddI | Summed::SubF | Summed::SubI, _, _) => return None,
+        };
+        terms.push((term, negative));
+        value = sum;
+    }
+    terms.reverse();
+    Some(terms)
+}
+
+/// The reduction that a body yields; `so_far` is the argument that holds the result before.
+///
+/// # Errors
+/// The reason why it is none.
+pub(crate) fn reduction(body: &Body<'_, '_>, yielded: Key, so_far: Key) -> Result<Reduction, String> {
+    let op = body.definition(yielded).filter(|_| body.is_carried(yielded));
+    let op = op.ok_or("the result does not depend on the elements before it, although loops are reduced")?;
+    let operands: Vec<Key> = op.operands().map(key).collect();
+    let is_condition = op.results().next().is_some_and(|result| kind_of(result) == Ok(Kind::I1));
+    if let Some([(next, negative), further @ ..]) =
+        added(body, yielded, so_far).as_deref().filter(|_| !is_condition)
+    {
+        let further = further.to_vec();
+        return Ok(Reduction { combine: Combine::Add, next: *next, negative: *negative, further });
+    }
+    let kind = op.operand(0).map_err(|error| error.to_string()).and_then(kind_of)?;
+    let combine = known(op).and_then(Repeated::of).and_then(|op| Combine::of(op, kind));
+    if let (Some(combine), [left, right]) = (combine, operands.as_slice()) {
+        let next = match (*left == so_far, *right == so_far) {
+            (true, false) => Some(*right),
+            (false, true) => Some(*left),
+            (true, true) | (false, false) => None,
+        };
+        if let Some(next) = next.filter(|&next| !body.is_carried(next)) {
+            return Ok(Reduction::of(combine, next));
+        }
+    }
+    selection(body, yielded, so_far)
+        .ok_or_else(|| format!("`{}` of the result so far is no sum, product, maximum or minimum", name(op)))
+}
+
+/// A maximum or minimum that is written as comparisons and choices of the two.
+fn selection(body: &Body<'_, '_>, yielded: Key, so_far: Key) -> Option<Reduction> {
+    let define = |value| body.definition(value);
+    let [next] = <[Key; 1]>::try_from(choice::leaves(&define, yielded, &[so_far])).ok()?;
+    let combine = match choice::extreme(&define, yielded, [so_far, next])? {
+        Extreme::Max => Combine::Max,
+        Extreme::Min => Combine::Min,
+    };
+    Some(Reduction::of(combine, next))
+}
+
+/// The position of the first greatest or least element, which is yielded in addition to that.
+pub(crate) struct Position {
+    pub(crate) of: Reduction,
+    pub(crate) index: Key,
+}
+
+/// The position that a body yields in addition to a maximum or minimum; `extreme` is the value yielded for that.
+/// `so_far` are the arguments that hold the position and the extreme before.
+pub(crate) fn position(
+    body: &Body<'_, '_>,
+    [yielded, extreme]: [Key; 2],
+    so_far: [Key; 2],
+) -> Option<Position> {
+    let of = reduction(body, extreme, so_far[1]).ok()?;
+    let is_more: fn(f64, f64) -> bool = match of.combine {
+        Combine::Max => |element, before| element > before,
+        Combine::Min => |element, before| element < before,
+        Combine::Add
+        | Combine::Mul
+        | Combine::And
+        | Combine::Or
+        | Combine::MaxUnsigned
+        | Combine::MinUnsigned => return None,
+    };
+    let define = |value| body.definition(value);
+    let leaves = choice::leaves(&define, yielded, &[so_far[0], so_far[1], of.next]);
+    let [index] = <[Key; 1]>::try_from(leaves).ok()?;
+    // A later position is greater than an earlier one.
+    let (earlier, later) = (3.0, 7.0);
+    let chosen = |before: f64, element: f64| {
+        let known = [(so_far[0], earlier), (so_far[1], before), (of.next, element), (index, later)];
+        choice::value(&define, yielded, &HashMap::from(known))
+    };
+    let samples = || choice::SAMPLES.into_iter();
+    let is_first = samples().all(|before| {
+        samples().all(|element| {
+            let expected = if is_more(element, before) { later } else { earlier };
+            chosen(before, element) == Some(expected)
+        })
+    });
+    (is_first && !body.is_carried(index)).then_some(Position { of, index })
+}
+
+/// The least position whose element is the greatest, or the least one.
+///
+/// # Errors
+/// Elements that are not compared.
+pub(crate) fn positioned(
+    emit: &mut Emitter<'_>,
+    combine: Combine,
+    (next, index): (&Elem, &Elem),
+    over: &[crate::import::emit::axes::Axis],
+) -> Result<Elem, Diagnostic> {
+    let next = emit.built(next)?;
+    let best = reduced(emit, combine, &next, over)?;
+    let (least, greatest) = (combine == Combine::Max, combine == Combine::Min);
+    let other = match next.kind.is_float() {
+        true => compare::floats(emit, FloatPredicate::strictly(least, greatest), &next, &best)?,
+        false => compare::integers(emit, IntegerPredicate::strictly(least, greatest), &next, &best)?,
+    };
+    let none = Elem::number(Kind::I32, (index.range.1 + 1) as f64);
+    let index = index.clone();
+    let candidate = scalar::select(emit, &[&other, &none, &index.clone().of_kind(Kind::I32)], Kind::I32)?;
+    let first = reduced(emit, Combine::Min, &candidate, over)?;
+    Ok(first.of_kind(index.kind).with_range(index.range))
+}
+
+/// Reduces elements along axes, and combines the result with the elements before the first.
+///
+/// # Errors
+/// A function that reduces no such elements, or elements before the first that nothing has written.
+pub(crate) fn reduced(
+    emit: &mut Emitter<'_>,
+    combine: Combine,
+    next: &Elem,
+    over: &[crate::import::emit::axes::Axis],
+) -> Result<Elem, Diagnostic> {
+    let kind = next.kind;
+    if combine == Combine::Mul && !kind.is_float() {
+        return product(emit, next, over);
+    }
+    if matches!(combine, Combine::MaxUnsigned | Combine::MinUnsigned) && next.range.0 < 0 {
+        let turned = integers::turned(emit, next)?;
+        let value = emit.computed_value(&turned)?;
+        let value = emit.reduce(combine.name(), value, over)?;
+        let extreme = integers::turned(emit, &Elem::value(kind, value))?;
+        return Ok(extreme.of_kind(kind).with_range(kind.range()));
+    }
+    if combine == Combine::Add && kind == Kind::I1 {
+        return Err(emit.refuse("a sum of conditions in one bit is not imported"));
+    }
+    let value = emit.computed_value(next)?;
+    if combine == Combine::Add {
+        check_sum(emit, next, over)?;
+    }
+    // The engine adds integers with saturation, which no sum within `i32` meets.
+    let within =
+        combine == Combine::Add && !kind.is_float() && largest_sum(emit, next, over) <= i64::from(i32::MAX);
+    let name = if within { ReduceName::AddSat } else { combine.name() };
+    let value = emit.reduce(name, value, over)?;
+    Ok(Elem { kind, data: Data::Value(value), range: kind.range(), narrow: None })
+}
+
+/// The product of integers along axes: of the halves of each axis, which wraps as the products of elements do.
+fn product(
+    emit: &mut Emitter<'_>,
+    next: &Elem,
+    over: &[crate::import::emit::axes::Axis],
+) -> Result<Elem, Diagnostic> {
+    let kind = next.kind;
+    if matches!(kind, Kind::I64 | Kind::Index) {
+        return Err(emit.refuse("a product in `i64` along a dimension, which may exceed `i32`"));
+    }
+    let mut value = emit.computed_value(next)?;
+    value = emit.broadcast(value, over)?;
+    for axis in over {
+        let (mut axis, mut size) = (axis.clone(), emit.axes.size(axis));
+        while size > 1 {
+            if !size.is_multiple_of(2) {
+                let even = emit.axes.fresh("D", size + 1);
+                value = emit.extended(value, (&axis, &even), 0, 1.0)?;
+                (axis, size) = (even, size + 1);
+            }
+            let (halves, half) = (emit.axes.fresh("S", 2), emit.axes.fresh("D", size / 2));
+            let split = emit.split(value, &axis, &[halves.clone(), half.clone()])?;
+            let second = emit.extract(split, &halves, 1)?;
+            let both = [split, second].map(|part| emit.without(part, std::slice::from_ref(&halves)));
+            let [first, second] = both;
+            let (first, second) = (Elem::value(Kind::I32, first?), Elem::value(Kind::I32, second?));
+            let product = emit.apply(Function::Mul, &[&first, &second], Kind::I32)?;
+            value = emit.value(&product)?;
+            (axis, size) = (half, size / 2);
+        }
+        value = emit.without(value, &[axis])?;
+    }
+    Ok(Elem { kind, data: Data::Value(value), range: kind.range(), narrow: None })
+}
+
+/// Checks that a sum in `i64` fits `i32`.
+fn check_sum(
+    emit: &Emitter<'_>,
+    next: &Elem,
+    over: &[crate::import::emit::axes::Axis],
+) -> Result<(), Diagnostic> {
+    if !matches!(next.kind, Kind::I64 | Kind::Index) {
+        return Ok(());
+    }
+    if largest_sum(emit, next, over) <= i64::from(i32::MAX) {
+        return Ok(());
+    }
+    Err(emit.refuse("a sum in `i64` that may exceed `i32`, which the machine computes in"))
+}
+
+/// Combines a reduction with the elements before its first one, and rounds to the kind of the result.
+pub(crate) fn with_initial(
+    emit: &mut Emitter<'_>,
+    combine: Combine,
+    reduced: Elem,
+    initial: &Elem,
+) -> Result<Elem, Diagnostic> {
+    let is_identity = initial.as_number().is_some_and(|number| combine.is_identity(initial.kind, number));
+    if is_identity {
+        return emit.rounded(reduced);
+    }
+    let kind = reduced.kind;
+    if matches!(combine, Combine::MaxUnsigned | Combine::MinUnsigned) {
+        return integers::unsigned_extreme(emit, combine.function(), [initial, &reduced], kind);
+    }
+    let elem = emit.apply(combine.function(), &[initial, &reduced], kind)?;
+    emit.rounded(elem)
+}
+
+/// The greatest distance to zero that a sum of integers may have.
+fn largest_sum(emit: &Emitter<'_>, next: &Elem, over: &[crate::import::emit::axes::Axis]) -> i64 {
+    let count = over.iter().fold(1_i64, |count, axis| count.saturating_mul(emit.axes.size(axis) as i64));
+    next.range.0.saturating_abs().max(next.range.1.saturating_abs()).saturating_mul(count)
+}
