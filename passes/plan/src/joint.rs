@@ -19,6 +19,7 @@ use crate::contraction::{Choice, Contraction};
 use crate::flow::{Ways, place};
 use crate::joint::assemble::Assembly;
 use crate::memory::Transfers;
+use crate::placed::{Place as WrittenPlace, honours};
 use crate::program::{Kernel, Operand, Step, Work};
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
@@ -26,6 +27,7 @@ use crate::search::{Candidate, Outcome, Plan, Search, in_queues};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
 use visa_machine::Unit;
@@ -246,7 +248,7 @@ impl Joint<'_> {
         match &step.work {
             Work::Contraction(problem) => {
                 let most = own.lowered.first().map_or(0, |best| best.ranked);
-                self.contractions(problem, &wanted, most, places)
+                self.contractions((problem, &step.places), &wanted, most, places)
             }
             Work::Region(region) => self.regions(region, &wanted, places),
             Work::Single(_) => Vec::new(),
@@ -257,7 +259,7 @@ impl Joint<'_> {
     /// that differ by their context alone, the fastest.
     fn contractions(
         &self,
-        problem: &Contraction,
+        (problem, written): (&Contraction, &[Option<Arc<WrittenPlace>>]),
         wanted: &Wanted,
         most: u64,
         places: &mut Places,
@@ -283,6 +285,9 @@ impl Joint<'_> {
         for (choice, parts) in fastest.into_values() {
             let Some(layout) = Layout::new(problem, &choice) else { continue };
             let planned = Planned { problem, choice: &choice, layout: &layout, axes, machine };
+            if !honours(written, axes, &|number| planned.input(number)) {
+                continue;
+            }
             // Zeros beyond the end of the sum would go into a value that other steps may read.
             if wanted
                 .inputs
@@ -513,7 +518,8 @@ impl Joint<'_> {
                 Some((cycles, Plan::Contraction(Box::new((choice, layout)))))
             }
             (Work::Region(region), OpenPlan::Region(choice)) => {
-                let (cycles, choice) = self.search.region_in_queues(region, *choice, ways, prices)?;
+                let (cycles, choice) =
+                    self.search.region_in_queues((region, &step.places), *choice, ways, prices)?;
                 Some((cycles, Plan::Region(choice)))
             }
             (Work::Single(_), OpenPlan::Contraction(..) | OpenPlan::Region(_))

@@ -21,6 +21,7 @@ pub mod memo;
 pub mod memory;
 pub mod opened;
 pub mod order;
+pub mod placed;
 pub mod placement;
 pub mod program;
 pub mod read;

@@ -1,12 +1,12 @@
 //! Equal steps of a function, which have the same plan: they are searched once.
 
 use crate::array::Array;
-use crate::program::Work;
+use crate::program::{Step, Work};
 use crate::search::Outcome;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The outcomes of steps, by their work without names.
+/// The outcomes of steps, by their work without names and the written places of their inputs.
 #[derive(Default)]
 pub struct Memo(HashMap<String, Rc<Outcome>>);
 
@@ -14,11 +14,11 @@ impl Memo {
     /// The outcome of a step: that of an equal one, or the result of `search`.
     pub fn outcome(
         &mut self,
-        work: &Work,
+        step: &Step,
         inputs: &[&Array],
         search: impl FnOnce() -> Outcome,
     ) -> Rc<Outcome> {
-        let key = key(work, inputs);
+        let key = format!("{} {:?}", key(&step.work, inputs), step.places);
         if let Some(known) = self.0.get(&key) {
             return Rc::clone(known);
         }

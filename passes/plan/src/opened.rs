@@ -10,6 +10,7 @@ use crate::changed::changes;
 use crate::opened::direct::make_direct;
 use crate::opened::kept::{Reason, kept, kept_interface};
 use crate::opened::restore::{Copies, Restored, restore};
+use crate::placed::{Places, places};
 use crate::written::{Written, written};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::{Module, OpId};
@@ -83,7 +84,10 @@ pub fn plan_open(cx: &mut PassCx<'_>, request: &Request<'_>, plan: PlanOne<'_>) 
         let name = declared(op).map_or_else(String::new, |name| name.to_string());
         let span = op.span();
         let lost = match request.kernels {
-            Kernels::Open => kept(cx.ctx, cx.module, func)?,
+            Kernels::Open => {
+                let axes = cx.analysis::<DeclaredAxes>();
+                kept(cx.ctx, (cx.module, &axes.0), func)?
+            }
             Kernels::Every { .. } => kept_interface(cx.ctx, cx.module, func)?,
         };
         let planned = match lost {
@@ -123,7 +127,8 @@ fn planned(
     let of = |mut errors: Vec<Diagnostic>, what: &str| {
         errors.sort_by_key(|error| error.severity != Severity::Error);
         let why = errors.first().map_or_else(String::new, |error| format!(": {}", error.message));
-        Reason::new(format!("{what}{why}"), errors.first().map_or(span, |error| error.span))
+        let fix = errors.first().and_then(|error| error.fix.clone());
+        Reason { fix, ..Reason::new(format!("{what}{why}"), errors.first().map_or(span, |error| error.span)) }
     };
     let raised = match request.kernels {
         Kernels::Open => function(cx.ctx, cx.module, func).map(Folded::unchanged),
@@ -143,7 +148,12 @@ fn planned(
     if request.kernels == (Kernels::Every { free_sums: true }) {
         free_sums(cx.ctx, &mut module, new)?;
     }
-    let written = written(cx.ctx, (&module, new), (&interface, &kept.changes), (&axes.0, request.unit));
+    let places = match request.kernels {
+        Kernels::Open => places(cx.ctx, (cx.module, &axes.0), func).0,
+        Kernels::Every { .. } => Places::new(),
+    };
+    let interface_of = (&interface, &kept.changes[..], &places);
+    let written = written(cx.ctx, (&module, new), interface_of, (&axes.0, request.unit));
     let options = Options::defaults(pass.options);
     let mut inner = PassCx::new(cx.ctx, &mut module, &options);
     plan(&mut inner, new, written).map_err(|errors| of(errors, "its function has no plan"))?;

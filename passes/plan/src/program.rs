@@ -2,10 +2,12 @@
 
 use crate::array::Array;
 use crate::contraction::Contraction;
+use crate::placed::Place;
 use crate::region::Region;
 use crate::single::Single;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use visa_algebra::Expr;
 use visa_ir::module::{OpId, ValueId};
 
@@ -47,6 +49,8 @@ pub struct Step {
     pub work: Work,
     /// Numbers of the arrays that it reads.
     pub inputs: Vec<usize>,
+    /// The written places in data memory of these; `None` where a plan chooses it.
+    pub places: Vec<Option<Arc<Place>>>,
     /// Numbers of the arrays that it writes.
     pub outputs: Vec<usize>,
     /// The operation at its beginning.

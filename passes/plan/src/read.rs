@@ -19,6 +19,7 @@ use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
 use crate::counters::{Counters, positions};
 use crate::cut::Group;
 use crate::expressions::{self, KnownPasses};
+use crate::placed::Places;
 use crate::placement::InPlace;
 use crate::program::{Item, Kernel, Step, Work};
 use crate::read::fallbacks::Fallbacks;
@@ -95,6 +96,8 @@ struct Reader<'a> {
     selected: HashMap<ValueId, SelectedRows>,
     /// Windows of arrays, by the numbers of these arrays.
     windows: HashMap<ValueId, (usize, Array)>,
+    /// The written places in data memory of arguments, by their arrays.
+    places: Places,
     /// The arrays of the coordinates along axes.
     coordinates: HashMap<Arc<str>, usize>,
     /// Coordinates that regions count.
@@ -194,6 +197,7 @@ pub fn read(
         fetched: HashMap::new(),
         selected: HashMap::new(),
         windows: HashMap::new(),
+        places: Places::new(),
         coordinates: HashMap::new(),
         counted: HashMap::new(),
         region: OpenRegion::default(),

@@ -10,13 +10,15 @@ use crate::contraction::{Choice, Contraction, Gather, Mode};
 use crate::effort::{Effort, Ending};
 use crate::flow::{Given, Ways, Written};
 use crate::memory::Transfers;
-use crate::program::Work;
+use crate::placed::{Place, honours};
+use crate::program::{Step, Work};
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::writer::{Writer, new};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use visa_algebra::Axes;
 use visa_cost::{Bound, Components, MemoryModel, Report};
 use visa_engine::words::TensorMemory;
@@ -205,14 +207,15 @@ impl Search<'_> {
     /// The best plans of a step that reads `inputs`. Where engines refuse all plans that were lowered, plans of other
     /// families are ranked.
     #[must_use]
-    pub fn run(&self, work: &Work, inputs: &[&Array]) -> Outcome {
+    pub fn run(&self, step: &Step, inputs: &[&Array]) -> Outcome {
+        let (work, places) = (&step.work, &step.places[..]);
         let mut refusals = Refusals::default();
         let mut explored = Counted { explored: 0, pruned: 0, limited: false };
         let (mut lowered, mut ending) = (Vec::new(), Ending::Complete);
         for _ in 0..MOST_ROUNDS {
             let (ranked, counted) = match work {
-                Work::Contraction(problem) => self.contractions(problem, self.prices, &refusals),
-                Work::Region(region) => self.regions(region, self.prices),
+                Work::Contraction(problem) => self.contractions(problem, places, &refusals),
+                Work::Region(region) => self.regions(region, places),
                 Work::Single(_) => {
                     (vec![(0, Plan::Single)], Counted { explored: 1, pruned: 0, limited: false })
                 }
@@ -292,12 +295,22 @@ impl Search<'_> {
     }
 
     /// The plans of a contraction.
-    fn contractions(&self, problem: &Contraction, prices: &Transfers<'_>, refusals: &Refusals) -> Ranked {
+    fn contractions(
+        &self,
+        problem: &Contraction,
+        places: &[Option<Arc<Place>>],
+        refusals: &Refusals,
+    ) -> Ranked {
+        let prices = self.prices;
         let (mut all, mut explored, mut limit, mut limited) = (Vec::new(), 0, u64::MAX, false);
         let (axes, machine, model, visited) = (self.axes, self.machine, self.model, Visited::All);
         let space = Space { problem, axes, machine, model, vocabulary: prices.vocabulary, visited };
         let every = self.effort.is_every();
         let count = |choice: Choice, layout: Layout, limit: u64| {
+            let planned = Planned { problem, choice: &choice, layout: &layout, axes, machine };
+            if !honours(places, axes, &|number| planned.input(number)) {
+                return None;
+            }
             let parts = guess(problem, &choice, &layout, machine, model)?;
             let total = parts.total(&layout);
             // Without a limit, all plans are of interest.
@@ -332,18 +345,19 @@ impl Search<'_> {
     }
 
     /// Cycles of a plan of a region by the prices of its transfers, and the plan: its transfers are in the queues of
-    /// two clusters, and its slices apart, if that is faster.
+    /// two clusters, and its slices apart, if that is faster. `None` if its inputs have no written place then.
     #[must_use]
     pub fn region_in_queues(
         &self,
-        region: &Region,
+        (region, places): (&Region, &[Option<Arc<Place>>]),
         choice: RegionChoice,
         ways: &Ways,
         prices: &Transfers<'_>,
     ) -> Option<(u64, RegionChoice)> {
         let cycles = |choice: &RegionChoice| {
             let planned = PlannedRegion::new(region, choice, self.axes, self.machine)?;
-            region_guess::cycles(&planned, ways, prices)
+            let input = |number: usize| planned.input(region.inputs[number]);
+            honours(places, self.axes, &input).then(|| region_guess::cycles(&planned, ways, prices))?
         };
         let used = choice.slices * choice.sum.map_or(1, |sum| sum.slices);
         let spreads = used > 1 && used < self.machine.topology.slices_per_cluster;
@@ -355,7 +369,8 @@ impl Search<'_> {
     }
 
     /// The plans of a region.
-    fn regions(&self, region: &Region, prices: &Transfers<'_>) -> Ranked {
+    fn regions(&self, region: &Region, places: &[Option<Arc<Place>>]) -> Ranked {
+        let prices = self.prices;
         let (mut all, mut explored, mut best) = (Vec::new(), 0, u64::MAX);
         let ways = Ways::stored(region.inputs.len(), region.outputs.len());
         let planned = |choice: &RegionChoice| PlannedRegion::new(region, choice, self.axes, self.machine);
@@ -379,7 +394,7 @@ impl Search<'_> {
                 break;
             }
             explored += 1;
-            let priced = self.region_in_queues(region, choice, &ways, prices);
+            let priced = self.region_in_queues((region, places), choice, &ways, prices);
             let Some((total, choice)) = priced else { continue };
             best = best.min(total);
             all.push((total, Plan::Region(choice)));

@@ -2,8 +2,10 @@
 //! arrays. All parts agree on their layout in HBM.
 
 use crate::array::MostPadding;
+use crate::placed::Place;
 use crate::written::{Layout, Layouts, Written};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, ValueId};
@@ -28,6 +30,8 @@ pub struct Shared {
     changed: HashSet<ValueId>,
     /// The written layouts of the groups of these arguments, by their first values.
     groups: Layouts,
+    /// The written places in data memory of arguments.
+    places: HashMap<ValueId, Arc<Place>>,
 }
 
 impl Shared {
@@ -52,10 +56,16 @@ impl Shared {
 
     /// The same groups, with a written interface.
     #[must_use]
-    pub fn with_written(self, Written { layouts, changed }: Written) -> Self {
+    pub fn with_written(self, Written { layouts, changed, places }: Written) -> Self {
         let group = |value: &ValueId| Some((self.first(*value), layouts.get(value)?.clone()));
         let groups = changed.iter().filter_map(group).collect();
-        Self { written: layouts, changed, groups, ..self }
+        Self { written: layouts, changed, groups, places, ..self }
+    }
+
+    /// The written place in data memory of an argument; `None` if a plan chooses it.
+    #[must_use]
+    pub fn place(&self, value: ValueId) -> Option<Arc<Place>> {
+        self.places.get(&value).cloned()
     }
 
     /// Returns true if a value is an argument whose memory results may have.

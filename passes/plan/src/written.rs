@@ -3,6 +3,7 @@
 
 use crate::array::{Array, GROUP_BYTES, MostPadding};
 use crate::changed::Change;
+use crate::placed::{Place, Places};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,20 +37,24 @@ pub struct Written {
     pub layouts: Layouts,
     /// The arguments whose memory results may have.
     pub changed: HashSet<ValueId>,
+    /// The places in data memory of arguments.
+    pub places: HashMap<ValueId, Arc<Place>>,
 }
 
-/// The written interface of `func`, the function of a kernel with this interface, which makes these changes. HBM moves
-/// `unit` bytes together.
+/// The written interface of `func`, the function of a kernel with this interface, which makes these changes and writes
+/// these places of its arguments. HBM moves `unit` bytes together.
 #[must_use]
 pub fn written(
     ctx: &Context,
     (module, func): (&Module, OpId),
-    (interface, changes): (&Interface, &[Change]),
+    (interface, changes, places): (&Interface, &[Change], &Places),
     (axes, unit): (&Axes, u64),
 ) -> Written {
     let arguments = signature(module.op(ctx, func)).0;
     let changed = changes.iter().filter_map(|change| arguments.get(change.argument).copied()).collect();
-    Written { layouts: layouts(ctx, (module, func), interface, (axes, unit)), changed }
+    let placed = |(number, place): (&usize, &Arc<Place>)| Some((*arguments.get(*number)?, Arc::clone(place)));
+    let places = places.iter().filter_map(placed).collect();
+    Written { layouts: layouts(ctx, (module, func), interface, (axes, unit)), changed, places }
 }
 
 /// The layouts of the arguments and results of `func`.

@@ -1,5 +1,7 @@
 //! The parts of an open kernel that a plan of its function would lose.
 
+use crate::placed::{DIMS as PLACED, loaded_argument, places};
+use visa_algebra::Axes;
 use visa_ir::context::Context;
 use visa_ir::decl::{ClauseDecl, ClauseKind};
 use visa_ir::diag::{Diagnostic, counted};
@@ -9,7 +11,7 @@ use visa_ir::span::Span;
 use visa_machine::Unit;
 use visa_mapping::Dim;
 use visa_mapping::ops::call::{callee, calling};
-use visa_mapping::ops::func::{Func, RETURN, chips};
+use visa_mapping::ops::func::{Func, RETURN, argument_name, chips};
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM, is_transfer, queue};
 use visa_mapping::tensor::attrs::MAP;
 use visa_stream::ops::begin::Begin;
@@ -46,7 +48,11 @@ impl From<Diagnostic> for Reason {
 ///
 /// # Errors
 /// A clause of another kind than is declared.
-pub fn kept(ctx: &Context, module: &Module, func: OpId) -> Result<Option<Reason>, Diagnostic> {
+pub fn kept(
+    ctx: &Context,
+    (module, axes): (&Module, &Axes),
+    func: OpId,
+) -> Result<Option<Reason>, Diagnostic> {
     let func = Func::of(module.op(ctx, func))?;
     let inside: Vec<OpRef<'_>> =
         func.regions().iter().flat_map(|&block| module.walk(block)).map(|id| module.op(ctx, id)).collect();
@@ -72,8 +78,15 @@ pub fn kept(ctx: &Context, module: &Module, func: OpId) -> Result<Option<Reason>
         let message = format!("`{op}` is written, and a plan of the function has other loops and branches");
         return Ok(Some(Reason::new(message, op.span())));
     }
+    let (_, several) = places(ctx, (module, axes), func.id);
     for op in inside {
-        if let Some(reason) = of_operation(op)? {
+        let argument = loaded_argument(op, *func);
+        if let Some(argument) = argument.filter(|argument| several.contains(argument)) {
+            let name = argument_name(*func, argument);
+            let message = format!("loads of `%{name}` have different places, and a plan has one of them");
+            return Ok(Some(Reason::new(message, op.span())));
+        }
+        if let Some(reason) = of_operation(op, argument.is_some())? {
             return Ok(Some(reason));
         }
     }
@@ -109,8 +122,8 @@ fn of_function(func: Func<'_>) -> Result<Option<Reason>, Diagnostic> {
     Ok(None)
 }
 
-/// The reason that an operation gives.
-fn of_operation(op: OpRef<'_>) -> Result<Option<Reason>, Diagnostic> {
+/// The reason that an operation gives. A plan has the written place of an argument where the operation `loads` one.
+fn of_operation(op: OpRef<'_>, loads: bool) -> Result<Option<Reason>, Diagnostic> {
     if calling(op).is_some() {
         let message = format!("`{op}` is written, and both functions agree on their tensors");
         return Ok(Some(Reason::new(message, op.span())));
@@ -129,7 +142,9 @@ fn of_operation(op: OpRef<'_>) -> Result<Option<Reason>, Diagnostic> {
             .any(|&result| op.module.uses(result).iter().any(|&user| op.module.op(op.ctx, user).is(&RETURN)));
     let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
     let mut written = clauses.filter(|clause| op.attr(clause.name).is_some() && !is_open(op, clause.name));
+    let honoured = |clause: &ClauseDecl| loads && PLACED.iter().any(|dim| dim.name() == clause.name);
     let lost = written.find(|clause| match clause.opening {
+        _ if honoured(clause) => false,
         Opening::Never => is_placement(clause) && !returned,
         // The interface has the addresses of results.
         Opening::Address => !returned,

@@ -13,6 +13,7 @@ use crate::joint::straight::straight_parts;
 use crate::memo::Memo;
 use crate::memory::Transfers;
 use crate::opened::{Kernels, Request, plan_open};
+use crate::placed::check_loaded;
 use crate::placement::{InPlace, pairs};
 use crate::program::{Kernel, Step};
 use crate::read::fallbacks::{Fallbacks, Form};
@@ -319,8 +320,9 @@ fn plan(
         check_size(cx, search, func, &kernel)?;
         Ok(kernel)
     };
-    let (kernel, outcomes) = divide(search, &reads, &mut progress.memo)?
-        .map_err(|(refused, outcome)| impossible(cx, refused, &outcome))?;
+    let (kernel, outcomes) =
+        divide(search, &reads, &mut progress.memo)?.map_err(|refused| impossible(cx, &refused))?;
+    check_loaded(cx.module.op(cx.ctx, func), shared, &kernel)?;
     let outcomes = together(cx, search, func, &kernel, outcomes)?;
     let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
     let plans: Vec<(&Plan, &Ways)> = best.map(|best| (&best.plan, &best.ways)).collect();
@@ -344,9 +346,30 @@ fn plan(
     Ok(())
 }
 
-/// A kernel and the plans of its steps, or the first operation without a plan and the number of operations of its
-/// step, with its outcome.
-type Divided = Result<(Kernel, Vec<Rc<Outcome>>), ((OpId, usize), Rc<Outcome>)>;
+/// A step without a plan.
+struct Refused {
+    /// The operation at its beginning.
+    op: OpId,
+    /// The number of its operations.
+    operations: usize,
+    /// Its inputs whose places are written, with these.
+    places: Vec<String>,
+    outcome: Rc<Outcome>,
+}
+
+impl Refused {
+    fn new(kernel: &Kernel, step: &Step, outcome: Rc<Outcome>) -> Self {
+        let inputs = step.inputs.iter().zip(&step.places);
+        let places = inputs.filter_map(|(&array, place)| {
+            let place = place.as_ref()?;
+            Some(format!("`%{}` at `{place}`", kernel.arrays[array].name))
+        });
+        Self { op: step.op, operations: step.work.operations(), places: places.collect(), outcome }
+    }
+}
+
+/// A kernel and the plans of its steps, or the first step without one.
+type Divided = Result<(Kernel, Vec<Rc<Outcome>>), Refused>;
 
 /// Divides a function into steps with plans: contractions without a plan have their maps and their windows in other
 /// steps. Windows, and the order of results that end with axes of both operands, are also in other steps where that
@@ -364,7 +387,7 @@ fn divide(
             Err(refused) => refused,
         };
         if !fallbacks.add(step) {
-            return Ok(Err(((step.op, step.work.operations()), outcome)));
+            return Ok(Err(Refused::new(&kernel, step, outcome)));
         }
     };
     let mut best = planned;
@@ -394,7 +417,7 @@ fn plan_steps<'k>(
     for (number, step) in kernel.steps.iter().enumerate() {
         search.effort.begin(number + 1, kernel.steps.len());
         let inputs: Vec<&Array> = step.inputs.iter().map(|&number| &kernel.arrays[number]).collect();
-        let outcome = memo.outcome(&step.work, &inputs, || search.run(&step.work, &inputs));
+        let outcome = memo.outcome(step, &inputs, || search.run(step, &inputs));
         if outcome.lowered.is_empty() {
             return Err((step, outcome));
         }
@@ -478,14 +501,20 @@ fn cut(cx: &PassCx<'_>, func: OpId, outcomes: &[Rc<Outcome>]) -> Option<Diagnost
 }
 
 /// That no plan of a step fits the machine, or none was found within the time limit.
-fn impossible(cx: &PassCx<'_>, (step, operations): (OpId, usize), outcome: &Outcome) -> Diagnostic {
-    let op = cx.module.op(cx.ctx, step);
+fn impossible(cx: &PassCx<'_>, refused: &Refused) -> Diagnostic {
+    let Refused { op, operations, places, outcome } = refused;
+    let (op, operations) = (cx.module.op(cx.ctx, *op), *operations);
     if outcome.ending == Ending::Time {
         let message = format!("the time limit ended the search before a plan of `{op}` was found");
         let fix = "raise the time limit, or leave it out".to_owned();
         return Diagnostic::error("plan-kernel", op.span(), message).fix(fix);
     }
     let why = &outcome.refused;
+    if why.is_none() && !places.is_empty() {
+        let message = format!("no plan of `{op}` loads {}", places.join(", "));
+        let fix = "write `auto` for one of these clauses".to_owned();
+        return Diagnostic::error("plan-kernel", op.span(), message).fix(fix);
+    }
     let message = format!("no plan of `{op}` fits the machine");
     let error = Diagnostic::error("plan-kernel", op.span(), message);
     let error = match why {

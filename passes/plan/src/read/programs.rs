@@ -19,7 +19,8 @@ impl Reader<'_> {
     /// Appends a step.
     pub(super) fn push(&mut self, work: Work, inputs: Vec<usize>, outputs: Vec<usize>, op: OpRef<'_>) {
         let loops = (!self.loops.is_empty()).then(|| self.loops.join(", and in "));
-        self.steps.push(Step { work, inputs, outputs, op: op.id, loops });
+        let places = inputs.iter().map(|number| self.places.get(number).cloned()).collect();
+        self.steps.push(Step { work, inputs, places, outputs, op: op.id, loops });
         self.items.push(Item::Step(self.steps.len() - 1));
     }
 
@@ -33,7 +34,9 @@ impl Reader<'_> {
             }
             let array = self.array(argument, &argument_name(func, number), func)?;
             let array = Array { most_padding: self.padding(argument), ..array };
-            all.push(Operand::Array(self.add(argument, array)));
+            let array = self.add(argument, array);
+            self.places.extend(self.shared.place(argument).map(|place| (array, place)));
+            all.push(Operand::Array(array));
         }
         Ok(all)
     }
