@@ -17,6 +17,7 @@ pub mod expressions;
 pub mod fixes;
 pub mod flow;
 pub mod joint;
+pub mod loads;
 pub mod memo;
 pub mod memory;
 pub mod opened;
