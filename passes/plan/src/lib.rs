@@ -34,6 +34,7 @@ pub mod selection;
 pub mod shared;
 pub mod single;
 pub mod tables;
+pub mod unused;
 pub mod vector;
 pub mod vocabulary;
 pub mod writer;

@@ -21,6 +21,7 @@ use crate::read::read;
 use crate::search::{Outcome, Plan, Search};
 use crate::shared::Shared;
 use crate::tables::Tables;
+use crate::unused::erase_unused;
 use crate::vocabulary::Vocabulary;
 use crate::written::Written;
 use std::rc::Rc;
@@ -263,6 +264,10 @@ fn plan_all(
     &Planning { effort, explain, vocabulary }: &Planning<'_>,
     selected: &Selected,
 ) -> Result<(), Vec<Diagnostic>> {
+    let chosen = |func: &OpId| selected.only.is_none_or(|only| only == *func);
+    let top = cx.module.ops(cx.module.body()).iter().copied();
+    let planned: Vec<OpId> = top.filter(|func| chosen(func) && has_values(cx, *func)).collect();
+    planned.into_iter().for_each(|func| erase_unused(cx, func));
     let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
     let shared = Shared::new(cx.ctx, cx.module).map_err(|why| vec![why])?;
     let shared = shared.with_written(selected.written.clone());
@@ -284,7 +289,7 @@ fn plan_all(
     let prices = Transfers::new(&axes, &machine, *model, vocabulary);
     let functions = cx.analysis::<CallGraph>();
     for &func in functions.callees_first() {
-        if !has_values(cx, func) || selected.only.is_some_and(|only| only != func) {
+        if !has_values(cx, func) || !chosen(&func) {
             continue;
         }
         let search = Search {
