@@ -4,6 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use visa_ir::context::Context;
 use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueDef, ValueId};
+use visa_machine::Medium;
+use visa_mapping::Tensor;
 use visa_mapping::ops::control::carries;
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::transfer::is_transfer;
@@ -19,6 +21,13 @@ impl Command {
     /// The operation that stands for it.
     pub(crate) fn last(&self) -> OpId {
         self.ops[self.ops.len() - 1]
+    }
+
+    /// Returns true if it writes HBM.
+    pub(crate) fn writes_hbm(&self, ctx: &Context, module: &Module) -> bool {
+        let op = module.op(ctx, self.last());
+        let of = |&value: &ValueId| ctx.type_value::<Tensor>(module.ty(value));
+        op.results().iter().filter_map(of).any(|tensor| tensor.medium() == Some(Medium::Hbm))
     }
 
     /// Returns true if it is a loop or a branch.

@@ -2,10 +2,11 @@
 //! lowered and estimated as a whole; the one with fewer cycles stays.
 
 use crate::commands::{Command, Commands};
-use crate::dependences::Dependences;
+use crate::dependences::{Dependences, Why};
 use crate::emit::reorder;
 use crate::exact::{self, Unfound};
 use crate::explain::{Decision, moved, pipelined};
+use crate::hidden::{Hidden, WithHidden};
 use crate::places::Places;
 use crate::price::{Time, report, times};
 use crate::registers;
@@ -24,6 +25,7 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::span::Span;
+use visa_machine::{Machine, Measured};
 use visa_mapping::facts::address::THEN;
 use visa_mapping::ops::control;
 use visa_mapping::ops::control::{FOR, For};
@@ -221,7 +223,7 @@ impl Driver<'_> {
         let times = tables.as_ref().map_or(times, |tables| &tables.commands);
         let work = CommandTimes { ctx: self.ctx, module, times, axes: self.axes };
         let tasks = work.tasks(&commands, dependences.numbers())?;
-        let (best, order) = self.best_with_tables(tasks, &commands);
+        let (best, order) = self.best_with_hidden(&tasks, &commands, &dependences);
         self.scheduled.conflicts += best.conflicts;
         if order.is_sorted() {
             return Ok(true);
@@ -239,19 +241,42 @@ impl Driver<'_> {
         Ok(offered.is_ok())
     }
 
-    /// The best order of commands with the transfers of their tables, and the order of the commands in it.
-    fn best_with_tables(&self, tasks: Tasks, commands: &Commands) -> (Rc<Best>, Vec<usize>) {
-        let Some(tables) = &self.tables else {
-            let best = self.best(tasks);
-            let order = best.order.clone();
-            return (best, order);
-        };
-        let span = |command: &Command| self.scheduled.module.op(self.ctx, command.last()).span();
-        let spans: Vec<Span> = commands.all.iter().map(span).collect();
-        let with = tables.tasks(&tasks, &spans);
+    /// The best order of commands with the hidden tasks, and the order of the commands in it.
+    fn best_with_hidden(
+        &self,
+        tasks: &Tasks,
+        commands: &Commands,
+        dependences: &Dependences,
+    ) -> (Rc<Best>, Vec<usize>) {
+        let with = WithHidden::of(tasks, &self.hidden(tasks, commands, dependences));
         let best = self.best(with.tasks.clone());
         let order = with.order(&best.order);
         (best, order)
+    }
+
+    /// The hidden tasks of each command.
+    fn hidden(&self, tasks: &Tasks, commands: &Commands, dependences: &Dependences) -> Vec<Hidden> {
+        let (ctx, module) = (self.ctx, &self.scheduled.module);
+        let wait = ctx.data::<Machine>().measured.as_ref().map_or(0, Measured::reload_ticks);
+        let clusters =
+            |one: usize, other: usize| tasks.0[one].uses.and(tasks.0[other].uses).numbers().count();
+        let is_transfer =
+            |number: usize| tasks.0[number].uses.are_dma() && !commands.all[number].has_body(ctx, module);
+        let stores = |number: usize| is_transfer(number) && commands.all[number].writes_hbm(ctx, module);
+        let reload = |store: usize, number: usize| {
+            stores(store) && is_transfer(number) && !stores(number) && clusters(store, number) > 1
+        };
+        let of = |(number, command): (usize, &Command)| {
+            let span = module.op(ctx, command.last()).span();
+            let table = self.tables.as_ref().and_then(|tables| tables.transfer(span));
+            let needed = dependences.before[number].iter().filter(|(_, why)| *why == Why::Needs);
+            let reloads = needed.filter(|(store, _)| wait > 0 && reload(*store, number));
+            Hidden {
+                table: table.map(|time| (time.cycles, time.queues)),
+                reloads: reloads.map(|(store, _)| (*store, wait)).collect(),
+            }
+        };
+        commands.all.iter().enumerate().map(of).collect()
     }
 
     /// The best order of commands. A search of kernels orders commands of equal costs many times.

@@ -15,8 +15,6 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, Module, OpId, ValueDef, ValueId};
 use visa_ir::span::Span;
-use visa_machine::Medium;
-use visa_mapping::Tensor;
 use visa_mapping::view::changed;
 
 /// A function in another order.
@@ -143,7 +141,7 @@ fn vendor_commands(times: &CommandTimes<'_>, block: &Block<'_>) -> Result<Vec<Ve
         .map(|(text, (task, command))| {
             let mut operands = operands(block, command, &made);
             operands.retain(|operand| task.after.contains(operand));
-            VendorCommand { task, operands, stores: stores(block, command), text }
+            VendorCommand { task, operands, stores: command.writes_hbm(block.ctx, block.module), text }
         })
         .collect())
 }
@@ -182,13 +180,6 @@ fn operands(block: &Block<'_>, command: &Command, made: &HashMap<ValueId, usize>
     let mut once = HashSet::new();
     found.retain(|&number| once.insert(number));
     found
-}
-
-/// Returns true if a command writes HBM.
-fn stores(block: &Block<'_>, command: &Command) -> bool {
-    let op = block.module.op(block.ctx, command.last());
-    let of = |&value: &ValueId| block.ctx.type_value::<Tensor>(block.module.ty(value));
-    op.results().iter().filter_map(of).any(|tensor| tensor.medium() == Some(Medium::Hbm))
 }
 
 /// The order of positions, in which commands without one run before the first command that needs them.

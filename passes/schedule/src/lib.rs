@@ -2,12 +2,13 @@
 //!
 //! [`tasks`] is a block's commands as work on resources; [`list`], [`improve`] and [`exact`] find orders. `commands`
 //! defines the units of motion, `places` and `dependences` the order constraints, `registers` those of the register
-//! files, and `tables` adds the loads of tables; `stages` plans loops, and `rotate` writes them. `driver` makes and
-//! estimates candidates, and selects the one with fewer cycles. [`vendor`] is the order of the vendor's scheduler, and
-//! [`issue`] puts the commands of a kernel in it, or in a given order.
+//! files, and [`hidden`] adds the loads of `tables` and the waits of clusters; `stages` plans loops, and `rotate`
+//! writes them. `driver` makes and estimates candidates, and selects the one with fewer cycles. [`vendor`] is the
+//! order of the vendor's scheduler, and [`issue`] puts the commands of a kernel in it, or in a given order.
 
 pub mod chance;
 pub mod exact;
+pub mod hidden;
 pub mod improve;
 pub mod issue;
 pub mod list;

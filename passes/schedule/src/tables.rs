@@ -1,10 +1,7 @@
 //! Loads of look-up tables. A calibrated machine loads a table before the pass that looks it up: by a transfer, which
-//! waits in the queue of transfers, and by a run. No operation stands for the transfer, so it is a task without a
-//! command. Here it is right before its pass, as in loops; outside of loops it may come earlier, which the report
-//! counts.
+//! waits in the queue of transfers, and by a run. The transfer is a hidden task ([`crate::hidden`]).
 
 use crate::price::Time;
-use crate::tasks::{Task, Tasks};
 use std::collections::HashMap;
 use visa_cost::Report;
 use visa_ir::span::Span;
@@ -35,60 +32,8 @@ impl TableTimes {
         (!found.transfers.is_empty()).then_some(found)
     }
 
-    /// The tasks of commands at these positions, each transfer of a table before its pass.
-    pub(crate) fn tasks(&self, tasks: &Tasks, spans: &[Span]) -> WithTables {
-        let (mut all, mut commands, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, (task, span)) in tasks.0.iter().zip(spans).enumerate() {
-            let mut after: Vec<usize> = task.after.iter().map(|&before: &usize| numbers[before]).collect();
-            if let Some(transfer) = self.transfers.get(span) {
-                after.push(all.len());
-                all.push(Task { cycles: transfer.cycles, uses: transfer.queues, after: Vec::new() });
-                commands.push(None);
-            }
-            numbers.push(all.len());
-            all.push(Task { after, ..task.clone() });
-            commands.push(Some(number));
-        }
-        WithTables { tasks: Tasks(all), commands }
-    }
-}
-
-/// Tasks of commands and of the transfers of their tables.
-pub(crate) struct WithTables {
-    pub(crate) tasks: Tasks,
-    /// The command of each task; `None` for a transfer of a table, whose pass is the next task.
-    commands: Vec<Option<usize>>,
-}
-
-impl WithTables {
-    /// The commands in the order of their tasks. A pass follows the transfer of its table as soon as its predecessors
-    /// are there: the transfer has the pass's position in the queue.
-    pub(crate) fn order(&self, order: &[usize]) -> Vec<usize> {
-        let mut done = vec![false; self.tasks.0.len()];
-        let (mut waiting, mut found): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
-        for &task in order {
-            match self.commands[task] {
-                None => {
-                    done[task] = true;
-                    waiting.push(task + 1);
-                }
-                Some(command) if !done[task] => {
-                    done[task] = true;
-                    waiting.retain(|&other| other != task);
-                    found.push(command);
-                }
-                Some(_) => {}
-            }
-            while let Some(at) = waiting.iter().position(|&pass| self.is_ready(pass, &done)) {
-                let pass = waiting.remove(at);
-                done[pass] = true;
-                found.extend(self.commands[pass]);
-            }
-        }
-        found
-    }
-
-    fn is_ready(&self, task: usize, done: &[bool]) -> bool {
-        self.tasks.0[task].after.iter().all(|&before| done[before])
+    /// The transfer of the table that the command at a position looks up.
+    pub(crate) fn transfer(&self, span: Span) -> Option<Time> {
+        self.transfers.get(&span).copied()
     }
 }

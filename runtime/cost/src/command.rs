@@ -110,7 +110,11 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let all = machine.topology.slices_per_cluster;
     let ring = if ring > 0 && is_partial(&exec.slices, all) { all.max(ring) } else { ring };
     let streaming = exec.stages.iter().map(|stage| stage.streaming()).fold(0, u64::saturating_add);
-    let fill = time.latency.saturating_sub(around).saturating_sub(streaming);
+    let fill = match machine.measured {
+        // The vendor's schedules and the chip start such a load as late as a pass, and no step later.
+        Some(_) if loads_a_register_file(exec, &engines) => 0,
+        Some(_) | None => time.latency.saturating_sub(around).saturating_sub(streaming),
+    };
     let contracts = engines.iter().any(|own| own.engine == Engine::CONTRACTION.0);
     let odd = if contracts { odd_accesses(exec, machine) } else { 0 };
     let anatomy = Anatomy::Pass { fill, ring, steps, rows, contractions: contracts.into(), odd };
@@ -140,6 +144,17 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         anatomy,
         error: None,
     }
+}
+
+/// Returns true if a run does nothing but fetch, collect and write a register file.
+fn loads_a_register_file(exec: &Exec, engines: &[EngineCycles]) -> bool {
+    let plain = [Engine::FETCH, Engine::COLLECT, Engine::COMMIT];
+    let writes = |stage: &PlacedStage| {
+        let accesses = stage.accesses();
+        accesses.iter().any(|access| access.write && matches!(access.space, Space::Trf | Space::Vrf))
+    };
+    engines.iter().all(|own| plain.iter().any(|engine| engine.0 == own.engine))
+        && exec.stages.iter().any(writes)
 }
 
 /// Counts a stage's steps to its pace: of several stages, the slowest. Cycles beyond the steps of a table are

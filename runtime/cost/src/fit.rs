@@ -1,8 +1,8 @@
 //! Fits the figures of a machine to commands that were measured.
 //!
 //! The loss of a command is the factor by which its price is too long or too short, as a logarithm: squared up to a
-//! fifth, linear above that (Huber's loss). So a command that no figure explains does not pull the figures after it,
-//! however far off it is. The figures take their best values one after another, until none changes.
+//! twentieth, linear above that (Huber's loss). So a command that no figure explains does not pull the figures after
+//! it, however far off it is. The figures take their best values one after another, until none changes.
 
 use visa_machine::{FIGURES, Figure, Measured, figure};
 
@@ -190,7 +190,7 @@ impl Data<'_> {
 }
 
 /// From here on a loss grows as it is, and not by its square.
-const NEAR: f64 = 0.2;
+const NEAR: f64 = 0.05;
 
 /// Huber's loss.
 fn huber(off: f64) -> f64 {

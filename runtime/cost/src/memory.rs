@@ -12,7 +12,7 @@ use visa_machine::{Machine, Measured, Medium, Ports};
 use visa_memory::detailed::{ChannelTotals, Detailed, MAX_REQUESTS, Timing, extrapolate, simulate};
 use visa_memory::{
     Bound, Channels, Descriptor, Engine, HBM_UNIT, Memory, Price, Transfer, book, channel_cycles,
-    partial_units, repeated_reads, request_count,
+    crossing_requests, partial_units, repeated_reads, request_count,
 };
 
 use crate::anatomy::Anatomy;
@@ -151,21 +151,36 @@ fn requested(flat: Anatomy, transfer: &Transfer, machine: &Machine) -> Result<An
 }
 
 /// Bytes that a transfer writes into the data memory of the cluster that gets the most of a chip, each request as if
-/// it had the most bytes of one.
+/// it had the most bytes of one, and those that read HBM over a boundary with the share of `measured.crossing` more.
 fn written(transfer: &Transfer, machine: &Machine) -> Result<u64, SeqError> {
     let mut clusters: BTreeMap<(u64, i64), u64> = BTreeMap::new();
-    for Descriptor { to, loops, .. } in transfer.descriptors().filter(|one| one.to.medium == Medium::Dm) {
+    let most = machine.limits.dma_request_bytes;
+    for one in transfer.descriptors().filter(|one| one.to.medium == Medium::Dm) {
+        let Descriptor { to, loops, .. } = one;
         let write = loops.write();
         let own = to.clusters(&write, machine)?;
         let (Some(own), Some(all)) = (own, request_count(&write, machine)) else { continue };
+        let all = all.saturating_mul(most).saturating_add(crossing_bytes(one, machine)?);
         // Of loops over several clusters each gets as much as the others.
-        let share = all.saturating_mul(machine.limits.dma_request_bytes) / own.clone().count().max(1) as u64;
+        let share = all / own.clone().count().max(1) as u64;
         for cluster in own {
             let sum = clusters.entry((to.chip, cluster)).or_default();
             *sum = sum.saturating_add(share);
         }
     }
     Ok(clusters.into_values().fold(0, u64::max))
+}
+
+/// Bytes that the requests of a descriptor which read HBM over a boundary count in addition.
+fn crossing_bytes(one: &Descriptor, machine: &Machine) -> Result<u64, SeqError> {
+    let crossing = machine.measured.as_ref().and_then(|measured| measured.crossing.as_ref());
+    match crossing.filter(|_| one.from.medium == Medium::Hbm) {
+        Some(crossing) => {
+            let requests = crossing_requests(&one.read(), machine)?;
+            Ok(crossing.bytes(requests, machine.limits.dma_request_bytes))
+        }
+        None => Ok(0),
+    }
 }
 
 /// Returns true if all that a transfer reads is in the data memory of one cluster.

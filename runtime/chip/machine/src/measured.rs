@@ -35,6 +35,9 @@ pub struct Measured {
     /// Contractions whose weights start at an odd multiple of 256 bytes; `None` if they take no longer than others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub odd_fetch: Option<OddFetch>,
+    /// Reads over a boundary of HBM; `None` if each takes two transfers, as in book 11.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crossing: Option<Crossing>,
     /// Waits of clusters for each other. Without them none costs anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syncs: Option<Syncs>,
@@ -62,6 +65,25 @@ pub struct OddFetch {
     pub ticks: [f64; 2],
     /// Where that is from.
     pub source: String,
+}
+
+/// Extra time of requests that read HBM over a boundary of 256 bytes, as observed: no figure is fitted to it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Crossing {
+    /// Share of the time of writing a request: the least and the most.
+    pub share: [f64; 2],
+    /// Where that is from.
+    pub source: String,
+}
+
+impl Crossing {
+    /// Bytes that `requests` of `bytes` each count in addition: for each, the middle of the observed shares.
+    #[must_use]
+    pub const fn bytes(&self, requests: u64, bytes: u64) -> u64 {
+        let [least, most] = self.share;
+        (requests as f64 * bytes as f64 * f64::midpoint(least, most)).round() as u64
+    }
 }
 
 /// Bytes of data memory of which an odd multiple is a slow start of a contraction's weights.
@@ -215,7 +237,13 @@ impl Measured {
         (median / self.ticks_per_cycle.value).round() as u64
     }
 
-    /// The same, to change them.
+    /// The same in ticks, as reports count them.
+    #[must_use]
+    pub fn reload_ticks(&self) -> u64 {
+        (self.reload_cycles() as f64 * self.ticks_per_cycle.value).round() as u64
+    }
+
+    /// The figures, to change them.
     pub const fn figures_mut(&mut self) -> [&mut Figure; FIGURES.len()] {
         [
             &mut self.ticks_per_cycle,
@@ -256,6 +284,15 @@ impl Measured {
                 field: "measured.odd_fetch.ticks",
                 found: format!("[{least}, {most}]"),
                 expected,
+            });
+        }
+        if let Some(Crossing { share: [least, most], .. }) = self.crossing
+            && !(0.0 <= least && least <= most && most <= 10.0)
+        {
+            errors.push(FieldError {
+                field: "measured.crossing.share",
+                found: format!("[{least}, {most}]"),
+                expected: "two shares from 0 to 10, the smaller one first, as `[0.4, 0.5]`".to_owned(),
             });
         }
         if let Some(Parallel { ticks: [least, most], .. }) = self.parallel

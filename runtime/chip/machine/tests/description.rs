@@ -410,6 +410,17 @@ fn measured_figures_are_checked() {
         parallel["measured"]["parallel"]["ticks"] = wrong.clone();
         assert!(load(&parallel).is_err(), "parallel of {wrong}");
     }
+    let mut crossing = json.clone();
+    crossing["measured"]["crossing"] = json!({ "share": [0.4, 0.6], "source": "" });
+    // Each request counts half of its bytes more.
+    let observed = load(&crossing).ok().and_then(|machine| machine.measured?.crossing).expect("the effect");
+    assert_eq!([0, 1, 704].map(|requests| observed.bytes(requests, 256)), [0, 128, 90_112]);
+    for wrong in [json!([0.6, 0.4]), json!([-0.1, 0.5]), json!([0.4, 10.1]), json!([0.4]), json!(0.5)] {
+        crossing["measured"]["crossing"]["share"] = wrong.clone();
+        assert!(load(&crossing).is_err(), "crossing of {wrong}");
+    }
+    crossing["measured"]["crossing"] = json!({ "share": [0.4, 0.6] });
+    assert!(load(&crossing).is_err(), "an effect without a source");
     // A tick of no length would divide by 0.
     let mut still = json.clone();
     still["measured"]["ticks_per_cycle"] =

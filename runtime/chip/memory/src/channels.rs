@@ -88,7 +88,10 @@ impl Channels {
             found.expose(turns(&linear));
             return Ok(found);
         }
-        Self::counted(all, access, count).ok_or_else(|| past_the_end(program))
+        // A measured machine charges data memory for reads over a boundary (`measured.crossing`).
+        let charged = machine.measured.as_ref().is_some_and(|measured| measured.crossing.is_some());
+        let once = access == Access::Read && charged;
+        Self::counted(all, (access, once), count).ok_or_else(|| past_the_end(program))
     }
 
     /// Requests that are evenly spread over the channels that they reach.
@@ -114,14 +117,18 @@ impl Channels {
         found
     }
 
-    /// The first requests one by one, the rest like them.
-    fn counted(all: impl Iterator<Item = Request>, access: Access, count: u64) -> Option<Self> {
+    /// The first requests one by one, the rest like them. `once` counts a request over a boundary at its first unit.
+    fn counted(
+        all: impl Iterator<Item = Request>,
+        (access, once): (Access, bool),
+        count: u64,
+    ) -> Option<Self> {
         let mut found = Self { requests: count, estimated: count.saturating_sub(MOST), ..Self::none() };
         let mut rows = OpenRows::new();
         let writes = access == Access::Write;
         for request in all.take(MOST as usize) {
-            let end = request.address + request.bytes;
             let mut unit = request.address - request.address % HBM_UNIT;
+            let end = if once { unit + 1 } else { request.address + request.bytes };
             // A request touches few units: a loop takes less time than an iterator of them.
             while unit < end {
                 let place = HbmPlace::of(unit)?;
@@ -231,7 +238,8 @@ mod tests {
         let machine = Machine::rngd();
         let count = request_count(program, &machine).expect("a count");
         assert!(count <= MOST, "{program}");
-        Channels::counted(requests(program, &machine).expect("addresses"), access, count).expect("in memory")
+        Channels::counted(requests(program, &machine).expect("addresses"), (access, false), count)
+            .expect("in memory")
     }
 
     /// D3: each of the 64 reads of 16 KB finds another channel than those near it.

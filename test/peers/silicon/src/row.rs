@@ -59,6 +59,16 @@ pub(crate) enum Against {
     Schedule,
 }
 
+impl Against {
+    /// The machine that is fitted to it.
+    pub(crate) const fn machine(self) -> &'static str {
+        match self {
+            Self::Chip => "rngd-silicon",
+            Self::Schedule => "rngd-schedule",
+        }
+    }
+}
+
 impl Row {
     /// Its time on one side; `None` if that side has none.
     pub(crate) fn time(&self, against: Against) -> Option<f64> {
@@ -116,7 +126,7 @@ pub(crate) fn priced(
     for row in rows {
         match (&row.file, row.time(against)) {
             (Some(file), Some(time)) => {
-                let anatomy = anatomy(folder, file, row).map_err(|why| format!("{file}: {why}"))?;
+                let anatomy = anatomy(folder, file, row, against).map_err(|why| format!("{file}: {why}"))?;
                 let name = file.trim_end_matches(".visa").to_owned();
                 found.push(Priced { row: row.clone(), name, anatomy, time });
             }
@@ -127,8 +137,8 @@ pub(crate) fn priced(
     Ok((found, without))
 }
 
-fn anatomy(folder: &Path, file: &str, row: &Row) -> Result<Anatomy, String> {
-    let flags = [file, "--allocate", "--cost", "--machine", "rngd-silicon", "--report", "json"];
+fn anatomy(folder: &Path, file: &str, row: &Row, against: Against) -> Result<Anatomy, String> {
+    let flags = [file, "--allocate", "--cost", "--machine", against.machine(), "--report", "json"];
     let mut io = Io::buffered("", folder.join("data"));
     if visa_run::run(&Registry::standard(), &flags.map(str::to_owned), &mut io) != 0 {
         return Err(String::from_utf8_lossy(&io.stderr).into_owned());
