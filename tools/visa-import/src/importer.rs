@@ -65,7 +65,8 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>, addresses: Addresses) -> I
         _ => None,
     };
     if imported.kernels.is_empty() && (imported.errors.is_empty() || entry.is_some()) {
-        imported.errors.push(nothing_found(&program, entry));
+        // The other errors may be the reason.
+        imported.errors.insert(0, nothing_found(&program, entry));
     }
     let axes = new!(&ctx, AxesOp).sizes(declared(&axis_names, &sizes, &blocks, &imported));
     let mut tables: Vec<_> = tables.into_iter().collect();
@@ -130,6 +131,7 @@ impl Importer<'_> {
         if kernels.is_empty() {
             return;
         }
+        self.imported.names_entry = entry.is_some();
         let by_entry = entry.is_some() && kernels.iter().all(|kernel| kernel.text.is_ok());
         let all = std::mem::take(&mut self.imported.errors);
         let is_unused = |error: &Error| by_entry || self.program.is_elsewhere(error);
