@@ -1,5 +1,6 @@
 //! Divides a function of the tensor level into steps: parts that are planned one by one and meet in HBM.
 
+mod assembled;
 mod choices;
 pub mod fallbacks;
 mod formats;
@@ -92,6 +93,10 @@ struct Reader<'a> {
     converted: HashMap<ValueId, (ValueId, Prologue)>,
     /// Values that are conversions of others at the fetch of the pipelines that read them.
     fetched: HashMap<ValueId, FetchedValue>,
+    /// Parts of axes that are inserted elsewhere.
+    pieces: HashMap<ValueId, assembled::Piece>,
+    /// Values that parts are inserted into.
+    assemblies: HashMap<ValueId, assembled::Assembly>,
     /// Rows that an index chooses, for a contraction alone.
     selected: HashMap<ValueId, SelectedRows>,
     /// Windows of arrays, by the numbers of these arrays.
@@ -195,6 +200,8 @@ pub fn read(
         constants: HashMap::new(),
         converted: HashMap::new(),
         fetched: HashMap::new(),
+        pieces: HashMap::new(),
+        assemblies: HashMap::new(),
         selected: HashMap::new(),
         windows: HashMap::new(),
         places: Places::new(),
@@ -292,7 +299,7 @@ impl Reader<'_> {
         if op.is(&SCATTER_INTO) {
             return self.scatter(ScatterInto::of(op)?);
         }
-        if self.relabels(op)? || self.parts(op)? || self.flows(op)? {
+        if self.begins_assembly(op) || self.relabels(op)? || self.parts(op)? || self.flows(op)? {
             return Ok(());
         }
         if op.is(&contract::DECL) {

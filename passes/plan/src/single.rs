@@ -79,6 +79,17 @@ pub enum Part {
         /// Its axis.
         axis: Arc<str>,
     },
+    /// Neighbouring positions of an input along the axis of the result.
+    Tile {
+        /// Its number among the inputs.
+        input: usize,
+        /// Its array.
+        array: Box<Array>,
+        /// The first of the positions.
+        first: u64,
+        /// Their number.
+        count: u64,
+    },
     /// A number, at this many positions.
     Number(f64, u64),
 }

@@ -18,6 +18,7 @@ ROWS = [
     ("`tm.chip_shuffle`", True, "HbmTensor::hbm_chip_shuffle HbmTensorView::hbm_chip_shuffle DmTensor::chip_shuffle DmTensorView::chip_shuffle DmRedistributeView::chip_shuffle"),
     ("a `tm.tile` and a `tm.to_tile` for each cluster or chip", True, "DmRedistributeView DmRedistributeView::to_* *::chip_slice *::cluster_slice *::cluster_swap *::asymmetric_*"),
     ("`!tm.host`", True, "HostTensor"),
+    ("nothing: the tensor that a transfer has as its `output`", True, "HostTensor::zero"),
     ("`tm.to_hbm`, `tm.to_host` of a host program", True, "HostTensor::to_hbm HbmTensor::to_host"),
     ("`!tm.scalar`", True, "HbmScalar HbmScalar::from_host HbmScalar::to_spm"),
     # The Tensor Unit.
@@ -67,7 +68,7 @@ ROWS = [
     # Not read.
     ("the runtime finds, opens and measures devices, and visa has no runtime: `chips` and `pes` of `tm.func` give the device", False, "Device::memory Device::new Device::placement Device::synchronize Device::topology Memory Memory::* ToPlacements ToPlacements::* Chips AllChips SomeChips CurrentBackend Error DmAllocError"),
     ("buffers of the runtime: a host program has tensors alone", False, "HbmBuffer HbmBuffer::* HbmBufferSlice HbmBufferSlice::* HbmBufferSliceMut HostBuffer HostBuffer::* HostBufferSlice HostBufferSlice::* HostBufferSliceMut *::into_buffer HbmTensor::to_buf HbmTensorView::to_buf HbmTensorViewMut::to_buf HbmScalar::to_buf HbmTensor::ready HbmTensor::size HostTensor::from_buf"),
-    ("data of the host: `--arg` and `--out` of visa-run give arguments and take results", False, "HostTensor::from_safetensors HostTensor::from_vec HostTensor::into_inner HostTensor::into_vec HostTensor::pinned HostTensor::rand HostTensor::zero DmaContext::to_hbm"),
+    ("data of the host: `--arg` and `--out` of visa-run give arguments and take results", False, "HostTensor::from_safetensors HostTensor::from_vec HostTensor::into_inner HostTensor::into_vec HostTensor::pinned HostTensor::rand DmaContext::to_hbm"),
     ("memory that the runtime owns: arguments of a kernel are that", False, "DmTensor::alloc HbmTensor::alloc"),
     ("nothing: a kernel that is loaded first is the kernel", True, "Kernel Loadable Loadable::*"),
     ("work of the runtime, which a launch in the text waits for", False, "Submitted Submitted::* Prepared Prepend Prepend::*"),

@@ -65,6 +65,11 @@ pub fn run(args: &[String], io: &mut Io) -> i32 {
     if let Some(finding) = shared(&args, io) {
         return refuse(io, None, &[finding]);
     }
+    if args.file.ends_with(".rs") {
+        let message = format!("`{}` is Rust, expected textual IR", args.file);
+        let fix = "import it first, as by `visa-import rust`".to_owned();
+        return refuse(io, None, &[Diagnostic::error("export", Span::default(), message).fix(Some(fix))]);
+    }
     let source = match read_source(io, &args.file) {
         Ok(source) => source,
         Err((source, finding)) => return refuse(io, Some(&source), &[finding]),

@@ -244,8 +244,8 @@ impl Body<'_, '_> {
         let align = Align::of(op)?;
         let result = align.result_pair()?.id;
         let (time, packet) = self.time_and_packet(op, result)?;
-        let weights = self.variable(op, op.operands()[1])?.name.clone();
-        let call = quote!(.contract_outer::<#time, #packet, _, _, _>(&#weights));
+        let weights = self.borrowed(op, op.operands()[1])?;
+        let call = quote!(.contract_outer::<#time, #packet, _, _, _>(#weights));
         self.chained(op, op.operands()[0], result, call)
     }
 

@@ -190,8 +190,7 @@ impl Body<'_, '_> {
     fn register(&mut self, op: OpRef<'_>, value: ValueId) -> Export<TokenStream> {
         let own = self.tensor(op, value)?;
         if own.kind.is_one_of(&[&VRF]) {
-            let name = &self.variable(op, value)?.name;
-            return Ok(quote!(&#name));
+            return self.borrowed(op, value);
         }
         let stream = op.operands().first().copied().ok_or_else(|| refuse(op, "it has no stream"))?;
         let stream = self.tensor(op, stream)?;

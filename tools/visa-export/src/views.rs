@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::refusals::{Export, refuse, refuse_with_fix};
-use crate::values::{Linear, Step, View};
+use crate::values::{Linear, Ownership, Step, Variable, View};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::rc::Rc;
@@ -225,6 +225,9 @@ impl Body<'_, '_> {
 
     fn relabelled(&mut self, op: OpRef<'_>, (source, result): (ValueId, ValueId)) -> Export<()> {
         let own = self.tensor(op, result)?;
+        if own.kind.is_one_of(&[&TRF, &VRF]) {
+            return self.renamed_file(op, source, (result, &own));
+        }
         if !own.kind.is_one_of(&[&HBM, &DM]) {
             let kind = own.kind.def.name;
             return Err(refuse(op, format!("the language has no `reshape` of a view of `!{kind}`")));
@@ -235,6 +238,30 @@ impl Body<'_, '_> {
         }
         let step = Step { call: quote!(.reshape::<#(#maps),*>()), is_unsafe: true };
         self.view(op, source, result, vec![step])
+    }
+
+    /// A register file under other mappings, as a reference: the language has no views of them.
+    fn renamed_file(
+        &mut self,
+        op: OpRef<'_>,
+        source: ValueId,
+        (result, own): (ValueId, &Tensor),
+    ) -> Export<()> {
+        let (ty, given) = (self.tensor_type(op, own)?, self.borrowed(op, source)?);
+        let comments = self.comments_of(op);
+        self.comment(&comments);
+        let name = self.declare(op, result, Ownership::Shared);
+        self.statement(quote!(let #name: &#ty = unsafe { std::mem::transmute(#given) };));
+        Ok(())
+    }
+
+    /// A reference to a register file.
+    pub(crate) fn borrowed(&self, op: OpRef<'_>, file: ValueId) -> Export<TokenStream> {
+        let Variable { name, ownership } = self.variable(op, file)?;
+        Ok(match ownership {
+            Ownership::Owned => quote!(&#name),
+            Ownership::Shared | Ownership::Changed => quote!(#name),
+        })
     }
 
     /// Makes a value a view of another one, with further method calls.

@@ -86,6 +86,7 @@ impl Evaluator<'_> {
         want: &Want,
     ) -> Eval<Value> {
         let outside = std::mem::replace(&mut self.fixed, self.slots);
+        let cells = std::mem::replace(&mut self.fixed_cells, self.state.cells.len());
         let wider = self.narrow(cases);
         self.state.branches += 1;
         let found = match (then, &own.else_branch) {
@@ -96,6 +97,7 @@ impl Evaluator<'_> {
         self.state.branches -= 1;
         self.state.ranges.extend(wider);
         self.fixed = outside;
+        self.fixed_cells = cells;
         match found {
             Ok(value) => Ok(value),
             Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(Stop::NeedsNumber(error)),

@@ -2,7 +2,7 @@
 
 use crate::constant::{Computed, computed};
 use crate::error::Error;
-use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
+use crate::eval::{Eval, Evaluator, Frame, Generic, MAX_ELEMENTS, State, Stop, Want, affine, names};
 use crate::expand::arguments;
 use crate::host::not_of_host;
 use crate::instance::lone_terms;
@@ -20,42 +20,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use visa_numerics::DType;
-
-/// The function that a statement gives a variable to, and at which place.
-fn given_to(stmt: &syn::Stmt, name: &str) -> Option<(Vec<String>, usize)> {
-    match stmt {
-        syn::Stmt::Local(local) => taken_by(&local.init.as_ref()?.expr, name),
-        syn::Stmt::Expr(expr, _) => taken_by(expr, name),
-        syn::Stmt::Item(_) | syn::Stmt::Macro(_) => None,
-    }
-}
-
-fn taken_by(expr: &syn::Expr, name: &str) -> Option<(Vec<String>, usize)> {
-    let of = |inner: &syn::Expr| taken_by(inner, name);
-    match expr {
-        syn::Expr::Call(call) => {
-            let own = |arg: &syn::Expr| match arg {
-                syn::Expr::Path(path) => path.path.is_ident(name),
-                syn::Expr::Reference(inner) => {
-                    matches!(&*inner.expr, syn::Expr::Path(path) if path.path.is_ident(name))
-                }
-                _ => false,
-            };
-            match (call.args.iter().position(own), &*call.func) {
-                (Some(at), syn::Expr::Path(path)) => Some((names(&path.path), at)),
-                (_, _) => call.args.iter().find_map(of),
-            }
-        }
-        syn::Expr::MethodCall(call) => of(&call.receiver).or_else(|| call.args.iter().find_map(of)),
-        syn::Expr::Reference(inner) => of(&inner.expr),
-        syn::Expr::Paren(inner) => of(&inner.expr),
-        syn::Expr::Assign(assign) => of(&assign.right),
-        syn::Expr::Tuple(tuple) => tuple.elems.iter().find_map(of),
-        syn::Expr::Unsafe(inner) => inner.block.stmts.iter().find_map(|stmt| given_to(stmt, name)),
-        syn::Expr::Block(inner) => inner.block.stmts.iter().find_map(|stmt| given_to(stmt, name)),
-        _ => None,
-    }
-}
 
 /// An argument with why its number is known only when the kernel runs.
 type Argument = (Value, Option<Computed>);
@@ -88,14 +52,8 @@ impl Evaluator<'_> {
         };
         match item {
             Some(Item::Fn(id)) => return self.call_fn(frame, id, path, call, want),
-            Some(Item::Variant(of, at)) => {
-                let args = self.arguments(frame, &call.args)?;
-                return self.construct(frame, call.span(), (of, at), args);
-            }
-            Some(Item::Adt(of)) => {
-                let args = self.arguments(frame, &call.args)?;
-                return self.construct(frame, call.span(), (of, 0), args);
-            }
+            Some(Item::Variant(of, at)) => return self.constructed(frame, call, (of, at)),
+            Some(Item::Adt(of)) => return self.constructed(frame, call, (of, 0)),
             Some(Item::Const(id)) => {
                 let of = self.constant_value(frame, path.span(), id)?;
                 let args = self.arguments(frame, &call.args)?;
@@ -122,6 +80,11 @@ impl Evaluator<'_> {
         {
             return Ok(tensor);
         }
+        if last == "zero"
+            && let Some(zeros) = self.host_zeros(frame, path, want)?
+        {
+            return Ok(zeros);
+        }
         if last == "from_addr" {
             let args: Vec<syn::Expr> = call.args.iter().cloned().collect();
             if let Some(tensor) = self.by_address(frame, path, (&args, call.span()), want)? {
@@ -138,8 +101,17 @@ impl Evaluator<'_> {
             let value = self.expr(frame, value, want)?;
             return Ok(Value::variant(parts, vec![value]));
         }
+        if let ("Some" | "Ok", [value], Some(Type::Within(content))) =
+            (last, &*Vec::from_iter(&call.args), &want.ty)
+        {
+            let value = self.expr(frame, value, &Want::of((**content).clone()))?;
+            return Ok(Value::variant(parts, vec![value]));
+        }
         let args = self.arguments(frame, &call.args)?;
         let full = self.program.external(frame.module, &parts);
+        if let (["array", "from_fn"], [closure]) = (&*in_std(&full), &*args) {
+            return self.array_from(frame, path, closure, want);
+        }
         if let Some(value) = self.language_call(frame, call.span(), &full, &args)? {
             return Ok(value);
         }
@@ -204,6 +176,13 @@ impl Evaluator<'_> {
             }
             (["cmp", name @ ("min" | "max")], [one, other]) => {
                 Some(self.extreme(frame, span, *name == "max", one.clone(), other.clone())?)
+            }
+            (["mem", "drop"] | ["drop"], [_]) => Some(Value::Nothing),
+            (["mem", "swap"], [Value::View(one), other @ Value::View(_)]) => {
+                Some(self.exchanged(frame, span, (one, other), true)?)
+            }
+            (["mem", "replace"], [Value::View(one), other @ Value::View(_)]) => {
+                Some(self.exchanged(frame, span, (one, other), false)?)
             }
             (["mem", "swap"], _) => match args {
                 [Value::Ref(one), Value::Ref(other)] => {
@@ -333,19 +312,6 @@ impl Evaluator<'_> {
         Ok(Some(Value::View(view)))
     }
 
-    /// The type of a variable without an explicit one: the parameter type of the first function that it is given to.
-    pub(crate) fn type_by_use(&mut self, frame: &Frame, name: &str, rest: &[syn::Stmt]) -> Option<Type> {
-        let (path, at) = rest.iter().find_map(|stmt| given_to(stmt, name))?;
-        let Item::Fn(id) = self.program.find(frame.module, frame.of, &path, Space::Values)? else {
-            return None;
-        };
-        let own = &self.program.functions[id.0];
-        let syn::FnArg::Typed(typed) = own.item.source.sig.inputs.get(at)? else { return None };
-        let typed = typed.clone();
-        let mut own = self.frame(own.module);
-        self.ty(&mut own, &typed.ty).ok()
-    }
-
     /// A closure with the variables that it sees; one that moves them has its own.
     pub(crate) fn closure(&mut self, frame: &Frame, item: &syn::ExprClosure) -> Value {
         let mut frame = frame.clone();
@@ -412,7 +378,12 @@ impl Evaluator<'_> {
             self.bind(&mut own, pat, value)?;
             own.mark(pattern_name(pat), why);
         }
-        self.enter(frame, span, |eval| match eval.expr(&mut own, &closure.item.body, want) {
+        own.result = match &closure.item.output {
+            syn::ReturnType::Default => want.ty.clone(),
+            syn::ReturnType::Type(_, ty) => Some(self.ty(&mut own, ty)?),
+        };
+        let want = Want { ty: own.result.clone(), name: want.name.clone() };
+        self.enter(frame, span, |eval| match eval.expr(&mut own, &closure.item.body, &want) {
             Err(Stop::Return(value)) => Ok(value),
             other => other,
         })
@@ -432,24 +403,48 @@ impl Evaluator<'_> {
         self.signature_defined(&own, &item.sig)?;
         own.generics = self.generics(frame, &item, path)?;
         self.check_count(frame, call.span(), &item, call.args.len())?;
+        let values = self.given_values(frame, (id, &item, &mut own), call.args.iter().collect())?;
+        self.enter_with(frame, call.span(), (&item, own), values, want)
+    }
+
+    /// The values of the last arguments of a call, of the types of the parameters.
+    fn given_values(
+        &mut self,
+        frame: &mut Frame,
+        (id, item, own): (FnId, &syn::ItemFn, &mut Frame),
+        args: Vec<&syn::Expr>,
+    ) -> Eval<Vec<Argument>> {
         let mut values = Vec::new();
-        for (input, arg) in item.sig.inputs.iter().zip(&call.args) {
+        let skipped = item.sig.inputs.len() - args.len();
+        for (input, arg) in item.sig.inputs.iter().skip(skipped).zip(args) {
             // Generics that are not known yet leave the type open.
             let wanted = match input {
-                syn::FnArg::Typed(typed) => self.ty(&mut own, &typed.ty).unwrap_or(Type::Open),
+                syn::FnArg::Typed(typed) => self.ty(own, &typed.ty).unwrap_or(Type::Open),
                 syn::FnArg::Receiver(_) => Type::Open,
             };
             let value = self.expr(frame, arg, &Want::of(wanted))?;
             match input {
-                syn::FnArg::Typed(typed) => self.infer(&mut own, &item.sig.generics, &typed.ty, &value),
-                syn::FnArg::Receiver(_) => self.infer_self(&mut own, id, &value),
+                syn::FnArg::Typed(typed) => self.infer(own, &item.sig.generics, &typed.ty, &value),
+                syn::FnArg::Receiver(_) => self.infer_self(own, id, &value),
             }
             values.push((value, computed(frame, arg).map(|(_, why)| why)));
         }
+        Ok(values)
+    }
+
+    /// Runs the body of a function whose result has a wanted type, which may fix its parameters.
+    fn enter_with(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        (item, mut own): (&syn::ItemFn, Frame),
+        values: Vec<Argument>,
+        want: &Want,
+    ) -> Eval<Value> {
         if let (syn::ReturnType::Type(_, ty), Some(wanted)) = (&item.sig.output, &want.ty) {
             self.infer_type(&mut own, &item.sig.generics, ty, wanted);
         }
-        self.enter_fn(frame, call.span(), &item, own, (values, want.name.clone()))
+        self.enter_fn(frame, span, item, own, (values, want.name.clone()))
     }
 
     /// Calls a function on values.
@@ -476,6 +471,7 @@ impl Evaluator<'_> {
         id: FnId,
         receiver: &Reference,
         call: &syn::ExprMethodCall,
+        want: &Want,
     ) -> Eval<Value> {
         let item = self.program.functions[id.0].item.tree.clone()?;
         let Some(syn::FnArg::Receiver(own)) = item.sig.inputs.first() else {
@@ -486,9 +482,15 @@ impl Evaluator<'_> {
             true => receiver.clone().borrowed(),
             false => receiver.read().unwrap_or(Value::Nothing),
         };
-        let mut args = vec![receiver];
-        args.extend(self.arguments(frame, &call.args)?);
-        self.run_fn(frame, call.span(), id, args)
+        self.check_called(frame, &item, call.span())?;
+        self.check_count(frame, call.span(), &item, call.args.len() + 1)?;
+        let mut own = self.frame_of(id);
+        self.signature_defined(&own, &item.sig)?;
+        own.generics = self.listed_generics(frame, &item, call.turbofish.as_ref())?;
+        self.infer_self(&mut own, id, &receiver);
+        let mut values = vec![(receiver, None)];
+        values.extend(self.given_values(frame, (id, &item, &mut own), call.args.iter().collect())?);
+        self.enter_with(frame, call.span(), (&item, own), values, want)
     }
 
     /// The names of a function before its arguments.
@@ -535,6 +537,7 @@ impl Evaluator<'_> {
             syn::ReturnType::Default => None,
             syn::ReturnType::Type(_, ty) => Some(self.ty(&mut own, ty)?),
         };
+        own.result.clone_from(&ty);
         let want = Want { ty, name };
         self.enter(frame, span, |eval| match eval.block(&mut own, &item.block, &want) {
             Err(Stop::Return(value)) => Ok(value),
@@ -549,9 +552,23 @@ impl Evaluator<'_> {
         item: &syn::ItemFn,
         path: &syn::ExprPath,
     ) -> Eval<HashMap<String, Generic>> {
+        match path.path.segments.last().map(|segment| &segment.arguments) {
+            Some(syn::PathArguments::AngleBracketed(list)) => self.listed_generics(frame, item, Some(list)),
+            Some(syn::PathArguments::None | syn::PathArguments::Parenthesized(_)) | None => {
+                Ok(HashMap::new())
+            }
+        }
+    }
+
+    /// The generics that a list between `::<` and `>` specifies.
+    fn listed_generics(
+        &mut self,
+        frame: &mut Frame,
+        item: &syn::ItemFn,
+        list: Option<&syn::AngleBracketedGenericArguments>,
+    ) -> Eval<HashMap<String, Generic>> {
         let mut found = HashMap::new();
-        let Some(segment) = path.path.segments.last() else { return Ok(found) };
-        let syn::PathArguments::AngleBracketed(list) = &segment.arguments else { return Ok(found) };
+        let Some(list) = list else { return Ok(found) };
         let parameters: Vec<&syn::GenericParam> = item
             .sig
             .generics
@@ -707,6 +724,62 @@ impl Evaluator<'_> {
         cells.iter().map(|&at| out.name(all[at].wanted.as_deref())).collect()
     }
 
+    /// A call of the constructor of a structure or a variant.
+    fn constructed(&mut self, frame: &mut Frame, call: &syn::ExprCall, of: (AdtId, usize)) -> Eval<Value> {
+        let mut args = Vec::new();
+        for (at, arg) in call.args.iter().enumerate() {
+            let want = self.field_want(of, &at.to_string(), arg);
+            args.push(self.expr(frame, arg, &want)?);
+        }
+        self.construct(frame, call.span(), of, args)
+    }
+
+    /// `array::from_fn(f)`: the length is that of the type that is wanted, or that the call names.
+    fn array_from(
+        &mut self,
+        frame: &mut Frame,
+        path: &syn::ExprPath,
+        closure: &Value,
+        want: &Want,
+    ) -> Eval<Value> {
+        let (element, named) = match path.path.segments.last().map(|segment| &segment.arguments) {
+            Some(syn::PathArguments::AngleBracketed(list)) => (list.args.first(), list.args.iter().nth(1)),
+            Some(syn::PathArguments::None | syn::PathArguments::Parenthesized(_)) | None => (None, None),
+        };
+        let element = match element {
+            Some(syn::GenericArgument::Type(ty)) => Some(self.ty(frame, ty)?),
+            Some(_) | None => None,
+        };
+        let named = match named {
+            Some(syn::GenericArgument::Const(expr)) => Some(self.number(frame, expr)?),
+            Some(syn::GenericArgument::Type(syn::Type::Path(ty))) => {
+                let expr = syn::ExprPath { attrs: Vec::new(), qself: None, path: ty.path.clone() };
+                Some(self.number(frame, &syn::Expr::Path(expr))?)
+            }
+            Some(_) | None => None,
+        };
+        let (of_want, wanted) = match &want.ty {
+            Some(Type::Array(element, length)) => (Some((**element).clone()), *length),
+            Some(_) | None => (None, None),
+        };
+        let element = element.filter(|ty| *ty != Type::Open).or(of_want);
+        let want = element.map_or_else(Want::default, Want::of);
+        let length = named.and_then(|number| usize::try_from(number).ok()).or(wanted);
+        let Some(length) = length.filter(|&length| length <= MAX_ELEMENTS) else {
+            let message = "the length of the array that `from_fn` makes is not known here";
+            let error = Error::new(frame.place(path.span()), message);
+            return Err(Stop::Error(error.fix("give the variable a type, such as `[i32; 4]`")));
+        };
+        let made = |at| {
+            let at = Value::Int(Int::size(at));
+            match closure {
+                Value::Closure(own) => self.enter_closure(frame, path.span(), own, (vec![(at, None)], &want)),
+                other => self.apply(frame, path.span(), other, vec![at]),
+            }
+        };
+        Ok(Value::Array((0..length).map(made).collect::<Eval<_>>()?))
+    }
+
     /// A structure or a variant of its fields in their order.
     pub(crate) fn construct(
         &mut self,
@@ -737,11 +810,6 @@ impl Evaluator<'_> {
 
     /// `S { a: 1, ..rest }`
     pub(crate) fn structure(&mut self, frame: &mut Frame, of: &syn::ExprStruct) -> Eval<Value> {
-        let mut fields = BTreeMap::new();
-        for field in &of.fields {
-            let value = self.expr(frame, &field.expr, &Want::default())?;
-            fields.insert(crate::place::member(&field.member), value);
-        }
         let path = names(&of.path);
         let found = self.program.find(frame.module, frame.of, &path, Space::Types);
         let (adt, variant) = match found {
@@ -751,12 +819,14 @@ impl Evaluator<'_> {
                 Some(id) => (id, 0),
                 None => return Err(frame.error(of.span(), format!("`{}` is no structure", path.join("::")))),
             },
-            Some(_) | None => {
-                self.defined_outside(frame, of.path.span(), &path)?;
-                let own = crate::value::Variant { path, args: Vec::new(), fields };
-                return Ok(Value::Variant(Box::new(own)));
-            }
+            Some(_) | None => return self.foreign_structure(frame, of, path),
         };
+        let mut fields = BTreeMap::new();
+        for field in &of.fields {
+            let name = crate::place::member(&field.member);
+            let want = self.field_want((adt, variant), &name, &field.expr);
+            fields.insert(name, self.expr(frame, &field.expr, &want)?);
+        }
         self.check_drop(frame, of.span(), adt)?;
         if let Some(rest) = &of.rest {
             let Value::Struct(rest) = deref(self.expr(frame, rest, &Want::default())?) else {
@@ -767,6 +837,23 @@ impl Evaluator<'_> {
             }
         }
         Ok(Value::Struct(Record { of: adt, variant, fields }))
+    }
+
+    /// A structure of the toolchain's.
+    fn foreign_structure(
+        &mut self,
+        frame: &mut Frame,
+        of: &syn::ExprStruct,
+        path: Vec<String>,
+    ) -> Eval<Value> {
+        let mut fields = BTreeMap::new();
+        for field in &of.fields {
+            let value = self.expr(frame, &field.expr, &Want::default())?;
+            fields.insert(crate::place::member(&field.member), value);
+        }
+        self.defined_outside(frame, of.path.span(), &path)?;
+        let own = crate::value::Variant { path, args: Vec::new(), fields };
+        Ok(Value::Variant(Box::new(own)))
     }
 
     /// A macro of the language.
@@ -836,7 +923,6 @@ impl Evaluator<'_> {
     }
 }
 
-/// The path that is called, through parentheses.
 /// The type parameters that are terms of `m![..]` alone: each is the factor at its position. One of them may be
 /// several factors.
 fn infer_terms(own: &mut Frame, generics: &syn::Generics, tokens: &proc_macro2::TokenStream, known: &Map) {
@@ -860,7 +946,8 @@ fn infer_terms(own: &mut Frame, generics: &syn::Generics, tokens: &proc_macro2::
     }
 }
 
-fn called(func: &syn::Expr) -> Option<&syn::ExprPath> {
+/// The path that is called, through parentheses.
+pub(crate) fn called(func: &syn::Expr) -> Option<&syn::ExprPath> {
     match func {
         syn::Expr::Path(path) => Some(path),
         syn::Expr::Group(inner) => called(&inner.expr),

@@ -2,7 +2,7 @@
 
 use crate::eval::{Eval, Evaluator, Frame, MAX_STEPS, Stop, Want};
 use crate::place::deref;
-use crate::value::Value;
+use crate::value::{Type, Value};
 use syn::spanned::Spanned;
 
 /// The result of one iteration.
@@ -113,7 +113,8 @@ impl Evaluator<'_> {
         if let Some(result) = self.awaited_result(frame, &own.expr, "?", want) {
             return result;
         }
-        match deref(self.expr(frame, &own.expr, &Want::default())?) {
+        let within = want.ty.clone().map_or_else(Want::default, |ty| Want::of(Type::Within(ty.into())));
+        match deref(self.expr(frame, &own.expr, &within)?) {
             Value::Variant(variant) => match (variant.name(), &*variant.args) {
                 ("Some" | "Ok", [value]) => Ok(value.clone()),
                 ("None", []) | ("Err", [_]) => Err(Stop::Return(Value::Variant(variant))),

@@ -7,6 +7,7 @@ use crate::device::Size;
 use crate::emit::Emitter;
 use crate::error::{Error, SourcePosition};
 use crate::expand::block_module;
+use crate::expected::takes_type;
 use crate::host::Host;
 use crate::integer::{Int, IntTy};
 use crate::map::{Axes, AxisId};
@@ -86,6 +87,8 @@ pub(crate) struct Frame {
     pub(crate) locals: HashMap<String, Rc<Slot>>,
     /// Reasons for the unknown types of some literals.
     pub(crate) unread: Rc<Unread>,
+    /// The type of the function's result.
+    pub(crate) result: Option<Type>,
 }
 
 #[derive(Clone)]
@@ -103,6 +106,7 @@ impl Frame {
             generics: HashMap::new(),
             locals: HashMap::new(),
             unread: Rc::default(),
+            result: None,
         }
     }
 
@@ -124,6 +128,13 @@ impl Frame {
         let (Some(name), Some(why)) = (name, why) else { return };
         if let Some(slot) = self.locals.get(&name) {
             slot.mark(Some(why));
+        }
+    }
+
+    /// Notes the type that a variable is declared with.
+    fn declare(&self, name: Option<&str>, ty: Option<Type>) {
+        if let Some(slot) = name.and_then(|name| self.locals.get(name)) {
+            slot.declare(ty);
         }
     }
 
@@ -209,6 +220,8 @@ pub(crate) struct Evaluator<'a> {
     /// Variables made before this one are outside of a loop or branch that is read once for all iterations: they do
     /// not change.
     pub(crate) fixed: u64,
+    /// The number of tensors made before the loop or branch.
+    pub(crate) fixed_cells: usize,
     steps: u64,
     depth: usize,
 }
@@ -241,6 +254,7 @@ impl<'a> Evaluator<'a> {
             awaiting: false,
             slots: 0,
             fixed: 0,
+            fixed_cells: 0,
             steps: 0,
             depth: 0,
         }
@@ -283,7 +297,7 @@ impl<'a> Evaluator<'a> {
             syn::Expr::Tuple(tuple) => self.tuple(frame, tuple, want),
             syn::Expr::Array(array) => {
                 let wanted = match &want.ty {
-                    Some(Type::Array(wanted)) => Want::of((**wanted).clone()),
+                    Some(Type::Array(wanted, _)) => Want::of((**wanted).clone()),
                     Some(_) | None => Want::default(),
                 };
                 let values = array.elems.iter().map(|own| self.expr(frame, own, &wanted));
@@ -312,7 +326,8 @@ impl<'a> Evaluator<'a> {
             syn::Expr::Call(call) => self.call(frame, call, want),
             syn::Expr::MethodCall(call) => self.method(frame, call, want),
             syn::Expr::Return(own) => {
-                let value = own.expr.as_ref().map(|value| self.expr(frame, value, want));
+                let want = frame.result.clone().map_or_else(Want::default, Want::of);
+                let value = own.expr.as_ref().map(|value| self.expr(frame, value, &want));
                 Err(Stop::Return(value.transpose()?.unwrap_or(Value::Nothing)))
             }
             syn::Expr::Break(own) => {
@@ -400,12 +415,14 @@ impl<'a> Evaluator<'a> {
             _ => None,
         };
         let Some(init) = &local.init else {
-            return self.bind(frame, pat, Value::Nothing);
+            self.bind(frame, pat, Value::Nothing)?;
+            frame.declare(name.as_deref(), ty);
+            return Ok(());
         };
         let used = match (&ty, &name) {
-            (None, Some(name)) => self
-                .type_by_use(frame, name, rest)
-                .or_else(|| crate::ending::type_by_end(name, rest, of_block.ty.as_ref()?)),
+            (None, Some(name)) if takes_type(&init.expr) => {
+                self.type_by_use(frame, name, rest, of_block.ty.as_ref())
+            }
             (_, _) => None,
         };
         let why = computed(frame, &init.expr).map(|(_, why)| why);
@@ -423,6 +440,7 @@ impl<'a> Evaluator<'a> {
                 }
             }
         }
+        frame.declare(name.as_deref(), ty);
         frame.mark(name, why);
         Ok(())
     }
@@ -477,40 +495,6 @@ impl<'a> Evaluator<'a> {
             },
             other => Err(frame.error(expr.span(), format!("{}, expected an integer", other.kind()))),
         }
-    }
-
-    fn assign(&mut self, frame: &mut Frame, assign: &syn::ExprAssign) -> Eval<Value> {
-        if matches!(&*assign.left, syn::Expr::Infer(_)) {
-            self.expr(frame, &assign.right, &Want::default())?;
-            return Ok(Value::Nothing);
-        }
-        if matches!(
-            &*assign.left,
-            syn::Expr::Tuple(_) | syn::Expr::Array(_) | syn::Expr::Struct(_) | syn::Expr::Call(_)
-        ) {
-            return Err(
-                frame.error(assign.left.span(), "an assignment to several places at once is not read")
-            );
-        }
-        let name = match &*assign.left {
-            syn::Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
-            _ => None,
-        };
-        let before = name.as_ref().map(|name| frame.local(name).ok_or(name)).transpose();
-        let before = before
-            .map_err(|name| frame.error(assign.left.span(), format!("`{}` is no variable", plain(name))))?;
-        // A tensor takes the place of one of the same type.
-        let ty = match before {
-            Some(Value::View(view)) if view.steps.is_empty() => Some(Type::Tensor(view.ty)),
-            Some(_) | None => None,
-        };
-        let want = Want { ty, name: name.as_deref().map(|name| plain(name).to_owned()) };
-        let why = computed(frame, &assign.right).map(|(_, why)| why);
-        let value = self.expr(frame, &assign.right, &want)?;
-        let place = self.place(frame, &assign.left)?;
-        self.write(frame, assign.left.span(), &place, value)?;
-        frame.mark(name, why);
-        Ok(Value::Nothing)
     }
 
     /// Runs the body of a function with its arguments.
@@ -622,7 +606,7 @@ impl Evaluator<'_> {
 }
 
 /// Most elements of an array.
-const MAX_ELEMENTS: usize = 1 << 20;
+pub(crate) const MAX_ELEMENTS: usize = 1 << 20;
 
 fn kind_of(expr: &syn::Expr) -> &'static str {
     match expr {

@@ -385,7 +385,8 @@ impl Evaluator<'_> {
             | Type::Number(_)
             | Type::Map(_)
             | Type::Tensor(_)
-            | Type::Array(_)
+            | Type::Array(..)
+            | Type::Within(_)
             | Type::Adt(_)
             | Type::Context
             | Type::Other(_) => Err(frame.error(span, "the kernel gives something else than tensors in HBM")),

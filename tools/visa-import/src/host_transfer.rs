@@ -1,12 +1,13 @@
 //! Transfers of a host program by PCIe: between tensors of the host and HBM, and numbers that kernels read.
 
+use crate::calls::merged;
 use crate::emit::{new, with};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, Want};
 use crate::marks::plain;
 use crate::method::Call;
 use crate::place::deref;
-use crate::value::{Memory, TensorType, Value, View};
+use crate::value::{Memory, TensorType, Type, Value, View};
 use crate::written_transfer::WrittenTransfer;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -117,7 +118,7 @@ impl<'a> Evaluator<'a> {
         (written, into): (TensorType, Option<TensorType>),
     ) -> Eval<TensorType> {
         let wanted = call.want.tensor().cloned().into_iter().chain(into);
-        let ty = wanted.fold(written, |ty, wanted| crate::calls::merged(&ty, &wanted));
+        let ty = wanted.fold(written, |ty, wanted| merged(&ty, &wanted));
         for (dim, map) in ty.memory.dims().iter().zip(&ty.maps) {
             self.wanted_map(frame, call, map.clone(), &format!("what `{dim}` holds"))?;
         }
@@ -155,6 +156,26 @@ impl<'a> Evaluator<'a> {
         let text = self.state.out.name(Some(name));
         self.state.out.argument(&text, make(self.ctx, Tensor { kind: &HOST, unit: None, dtype, maps }));
         Ok(Value::View(self.cell(Some(text), tensor.clone(), Some(name.to_owned()))))
+    }
+
+    /// `HostTensor::zero()`: a tensor that a transfer or a launch has as its `output`. `None` of another type.
+    pub(crate) fn host_zeros(
+        &mut self,
+        frame: &mut Frame,
+        path: &syn::ExprPath,
+        want: &Want,
+    ) -> Eval<Option<Value>> {
+        let mut own = path.path.clone();
+        own.segments.pop();
+        own.segments.pop_punct();
+        let named = self.ty(frame, &syn::Type::Path(syn::TypePath { qself: None, path: own }))?;
+        match named {
+            Type::Tensor(named) if named.memory == Memory::Host && self.state.host.is_some() => {
+                let ty = want.tensor().map_or_else(|| named.clone(), |wanted| merged(&named, wanted));
+                Ok(Some(Value::View(self.cell(None, ty, want.name.clone()))))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// A number that is copied to HBM: kernels take it as a scalar.

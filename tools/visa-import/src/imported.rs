@@ -26,6 +26,8 @@ pub struct Imported {
     pub errors: Vec<Error>,
     /// The name in the text of the kernel that was requested, if it is the only one.
     pub entry: Option<String>,
+    /// True if a kernel was requested by its name: its errors come before those of other parts.
+    pub names_entry: bool,
     /// Reasons for leaving out functions that launch kernels and parts of the input, neither of which was requested.
     pub left_out: Vec<Error>,
     /// Notes about kernels that are no errors.
@@ -37,8 +39,10 @@ pub struct Imported {
 impl Imported {
     /// The errors of unread parts: of the files, and of kernels.
     pub fn refused(&self) -> impl Iterator<Item = &Error> {
-        let all =
-            self.errors.iter().chain(self.kernels.iter().filter_map(|kernel| kernel.text.as_ref().err()));
+        let of_kernels = || self.kernels.iter().filter_map(|kernel| kernel.text.as_ref().err());
+        let first = of_kernels().filter(|_| self.names_entry);
+        let last = of_kernels().filter(|_| !self.names_entry);
+        let all = first.chain(&self.errors).chain(last);
         // Kernels that use the same wrong part of the input share its error.
         let mut known: Vec<&Error> = Vec::new();
         all.filter(move |&error| {

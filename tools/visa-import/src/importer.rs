@@ -65,7 +65,8 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>, addresses: Addresses) -> I
         _ => None,
     };
     if imported.kernels.is_empty() && (imported.errors.is_empty() || entry.is_some()) {
-        imported.errors.push(nothing_found(&program, entry));
+        // The other errors may be the reason.
+        imported.errors.insert(0, nothing_found(&program, entry));
     }
     let axes = new!(&ctx, AxesOp).sizes(declared(&axis_names, &sizes, &blocks, &imported));
     let mut tables: Vec<_> = tables.into_iter().collect();
@@ -124,16 +125,24 @@ impl Importer<'_> {
         }
     }
 
-    /// Errors in parts of the input that the entry does not use become notes.
+    /// Errors in parts of the input that the entry, or the named files of a crate, do not use become notes.
     fn settle(&mut self, entry: Option<&str>) {
         let kernels = &self.imported.kernels;
-        if entry.is_some() && !kernels.is_empty() && kernels.iter().all(|kernel| kernel.text.is_ok()) {
-            let unused = std::mem::take(&mut self.imported.errors);
-            self.imported.left_out.extend(unused.into_iter().map(|error| Error {
-                message: format!("the entry does not use this: {}", error.message),
-                ..error
-            }));
+        if kernels.is_empty() {
+            return;
         }
+        self.imported.names_entry = entry.is_some();
+        let by_entry = entry.is_some() && kernels.iter().all(|kernel| kernel.text.is_ok());
+        let all = std::mem::take(&mut self.imported.errors);
+        let is_unused = |error: &Error| by_entry || self.program.is_elsewhere(error);
+        let (unused, errors): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unused);
+        self.imported.errors = errors;
+        let user = if by_entry { "the entry does" } else { "the kernels of this file do" };
+        self.imported.left_out.extend(
+            unused
+                .into_iter()
+                .map(|error| Error { message: format!("{user} not use this: {}", error.message), ..error }),
+        );
     }
 
     fn evaluator(&self) -> Evaluator<'_> {

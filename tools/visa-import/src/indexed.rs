@@ -3,6 +3,7 @@
 use crate::calls::merged;
 use crate::clauses::Dims;
 use crate::emit::{at, new, with};
+use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::{Axes, AxisId, Map};
 use crate::method::{Call, readable};
@@ -250,6 +251,11 @@ impl<'a> Evaluator<'a> {
         along: Option<&Map>,
     ) -> Eval<Value> {
         let along = match along {
+            Some(along) if along.factors().len() > 1 => {
+                let message = format!("a scatter along {}, expected one axis of the table", self.text(along));
+                let error = Error::new(frame.place(call.span), message);
+                return Err(error.fix("declare the table with one axis for its rows").into());
+            }
             Some(along) => self.mapping(along),
             None => self.key(frame, call, table, index, &rows.ty)?,
         };

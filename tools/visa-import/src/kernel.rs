@@ -124,6 +124,7 @@ fn whole(
         syn::ReturnType::Default => Want::default(),
         syn::ReturnType::Type(_, ty) => Want::of(eval.ty(frame, ty)?),
     };
+    frame.result.clone_from(&want.ty);
     let result = match eval.block(frame, &item.block, &want) {
         Err(Stop::Return(value)) => value,
         other => other?,
@@ -329,7 +330,7 @@ fn argument(
             all.scalars.push(scalar);
             Ok(value)
         }
-        Type::Open | Type::Map(_) | Type::Array(_) | Type::Other(_) => {
+        Type::Open | Type::Map(_) | Type::Array(..) | Type::Within(_) | Type::Other(_) => {
             Err(frame.error(span, format!("an argument of the type of `{name}` is not read")))
         }
     }

@@ -3,6 +3,7 @@
 
 mod addresses;
 mod aliases;
+mod assign;
 mod branch;
 mod calls;
 mod cfg;
@@ -15,11 +16,11 @@ mod deferred;
 mod depth;
 mod device;
 mod emit;
-mod ending;
 mod error;
 mod eval;
 mod exchange;
 mod expand;
+mod expected;
 mod host;
 mod host_transfer;
 pub(crate) mod imported;

@@ -177,10 +177,12 @@ impl Evaluator<'_> {
         self.state.ranges.insert(index.to_owned(), (0, last));
         let number = Index { sum: Affine { plus: first, ..Affine::index(index) }, ty: start.ty };
         let outside = std::mem::replace(&mut self.fixed, self.slots);
+        let cells = std::mem::replace(&mut self.fixed_cells, self.state.cells.len());
         let bound = self.bind(frame, &own.pat, Value::Index(number));
         frame.mark(pattern_name(&own.pat), Some(Computed::Index));
         let found = bound.and_then(|()| self.block(frame, &own.body, &Want::default()));
         self.fixed = outside;
+        self.fixed_cells = cells;
         match found {
             Ok(_) => Ok(()),
             Err(Stop::Break(..) | Stop::Continue(_) | Stop::Return(_)) => {

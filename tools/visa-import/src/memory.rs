@@ -4,7 +4,7 @@ use crate::calls::merged;
 use crate::clauses::{Dims, TilePart};
 use crate::emit::{at, new, with};
 use crate::error::Error;
-use crate::eval::{Eval, Evaluator, Frame};
+use crate::eval::{Eval, Evaluator, Frame, Stop};
 use crate::map::{Map, Pad};
 use crate::method::{Call, readable};
 use crate::numbers::number;
@@ -99,7 +99,13 @@ impl<'a> Evaluator<'a> {
             Memory::Hbm => TensorMemory::Hbm,
             Memory::Dm => TensorMemory::Dm,
             Memory::Spm => TensorMemory::Spm,
-            Memory::Trf | Memory::Vrf | Memory::Host => {
+            Memory::Host => {
+                let message =
+                    "the zeros of the host are data, which a host program of visa takes as arguments";
+                let fix = "make the tensor an argument, and give `--arg NAME=zeros`";
+                return Err(Stop::Error(Error::new(frame.place(span), message).fix(fix)));
+            }
+            Memory::Trf | Memory::Vrf => {
                 let message = format!("a tensor in {} that nothing has written", ty.memory.name());
                 return Err(frame.error(span, message));
             }

@@ -3,7 +3,7 @@
 use crate::constant::{Computed, chosen};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop};
-use crate::value::{Unit, Value};
+use crate::value::{Type, Unit, Value};
 use proc_macro2::Span;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -16,11 +16,18 @@ pub(crate) struct Slot {
     value: RefCell<Value>,
     /// Reason for its number to be known only when the kernel runs.
     computed: Cell<Option<Computed>>,
+    /// The type that it is declared with.
+    declared: RefCell<Option<Type>>,
 }
 
 impl Slot {
     pub(crate) fn new(serial: u64, value: Value) -> Rc<Self> {
-        Rc::new(Self { serial, value: RefCell::new(value), computed: Cell::new(None) })
+        Rc::new(Self {
+            serial,
+            value: RefCell::new(value),
+            computed: Cell::new(None),
+            declared: RefCell::default(),
+        })
     }
 
     pub(crate) fn value(&self) -> Value {
@@ -33,6 +40,14 @@ impl Slot {
 
     pub(crate) fn mark(&self, why: Option<Computed>) {
         self.computed.set(why);
+    }
+
+    pub(crate) fn declared(&self) -> Option<Type> {
+        self.declared.borrow().clone()
+    }
+
+    pub(crate) fn declare(&self, ty: Option<Type>) {
+        *self.declared.borrow_mut() = ty;
     }
 }
 

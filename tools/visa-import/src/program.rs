@@ -239,12 +239,15 @@ pub(crate) struct Program {
     impls: Vec<Impl>,
     /// Files that are being read, and all that were.
     files: HashSet<PathBuf>,
+    /// The named files, if each of them is a part of a crate; `None` if one is a root.
+    parts: Option<HashSet<PathBuf>>,
 }
 
 impl Program {
     /// The input of some files, each the root of a crate, or a file of one whose root is found next to it.
     pub(crate) fn read(paths: &[PathBuf]) -> Self {
-        let mut program = Self::default();
+        let parts = paths.iter().map(|path| root_of(path).map(|_| canonical(path)));
+        let mut program = Self { parts: parts.collect(), ..Self::default() };
         let mut wanted = HashSet::new();
         for path in paths {
             if !wanted.insert(path.clone()) {
@@ -257,6 +260,14 @@ impl Program {
         crate::expand::all(&mut program);
         crate::suffix::all(&mut program);
         program
+    }
+
+    /// Returns true if an error is outside of the named files, which are parts of a crate.
+    pub(crate) fn is_elsewhere(&self, error: &Error) -> bool {
+        match (&self.parts, &error.place) {
+            (Some(parts), Some(place)) => !parts.contains(&canonical(Path::new(&*place.file))),
+            (_, _) => false,
+        }
     }
 
     /// Reads the crate that a file is of, and keeps the kernels of that file alone.

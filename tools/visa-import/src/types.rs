@@ -28,8 +28,12 @@ impl Evaluator<'_> {
                 let types = tuple.elems.iter().map(|own| self.ty(frame, own));
                 Ok(Type::Tuple(types.collect::<Eval<_>>()?))
             }
-            syn::Type::Array(array) => Ok(Type::Array(Box::new(self.ty(frame, &array.elem)?))),
-            syn::Type::Slice(slice) => Ok(Type::Array(Box::new(self.ty(frame, &slice.elem)?))),
+            syn::Type::Array(array) => {
+                // A length that a parameter leaves open is unknown.
+                let length = self.number(frame, &array.len).ok().and_then(|len| usize::try_from(len).ok());
+                Ok(Type::Array(Box::new(self.ty(frame, &array.elem)?), length))
+            }
+            syn::Type::Slice(slice) => Ok(Type::Array(Box::new(self.ty(frame, &slice.elem)?), None)),
             syn::Type::Macro(own) if own.mac.path.is_ident("m") => {
                 Ok(Type::Map(self.map(frame, &own.mac.tokens)?))
             }
@@ -78,6 +82,11 @@ impl Evaluator<'_> {
                 Some(ty) => return self.ty(frame, ty),
                 None => return Ok(Type::Other(name)),
             },
+            "Option" | "Result" => {
+                // A content that is no type of a kernel is open.
+                let content = first_type(arguments).map(|ty| self.ty(frame, ty).unwrap_or(Type::Open));
+                return Ok(content.map_or(Type::Other(name), |content| Type::Within(Box::new(content))));
+            }
             name if DType::parse(name).is_some() || HOST_NUMBERS.contains(&name) => {
                 return Ok(Type::Number(name.into()));
             }

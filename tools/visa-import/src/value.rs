@@ -69,7 +69,9 @@ pub(crate) enum Type {
     /// A tuple.
     Tuple(Vec<Type>),
     /// An array, and its length where that is known.
-    Array(Box<Type>),
+    Array(Box<Type>, Option<usize>),
+    /// An `Option` or a `Result` with a value of this type.
+    Within(Box<Type>),
     /// A structure or an enumeration of the input.
     Adt(AdtId),
     /// The context.

@@ -15,13 +15,22 @@ impl Reader<'_> {
     /// Reads an operation on parts of a value; false if it is another one.
     pub(super) fn parts(&mut self, op: OpRef<'_>) -> Result<bool, Diagnostic> {
         if op.is(&EXTRACT) {
-            self.extract(Extract::of(op)?)?;
+            let own = Extract::of(op)?;
+            if !self.extracts_piece(own)? {
+                self.extract(own)?;
+            }
         } else if op.is(&RESTRICT) {
-            self.close()?;
-            self.restrict(Restrict::of(op)?)?;
+            let own = Restrict::of(op)?;
+            if !self.restricts_to_piece(own)? {
+                self.close()?;
+                self.restrict(own)?;
+            }
         } else if op.is(&INSERT) {
-            self.close()?;
-            self.insert(Insert::of(op)?)?;
+            let own = Insert::of(op)?;
+            if !self.inserts_piece(own)? {
+                self.close()?;
+                self.insert(own)?;
+            }
         } else {
             return Ok(false);
         }

@@ -13,7 +13,7 @@ use visa_ir::module::ValueId;
 use visa_machine::Machine;
 use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::to_tile::ToTile;
-use visa_mapping::ops::view::Relabel;
+use visa_mapping::ops::view::{Relabel, Tile};
 
 /// Most numbers that a slice is filled with for whole rows.
 const MOST_FILLED: u64 = 4096;
@@ -37,6 +37,14 @@ pub fn write(
             Part::Input { input, array, axis: old } => {
                 let source = (inputs[*input], &**array);
                 (relabelled(writer, source, [old, axis], axes)?, size(old, axes))
+            }
+            Part::Tile { input, array, first, count } => {
+                let (index, size) = (i64::try_from(*first), i64::try_from(*count));
+                let (Ok(index), Ok(size)) = (index, size) else { return Err(lacking(writer)) };
+                let element = Rc::new(tile(array, axis, *count, axes));
+                let op = new!(writer, Tile, [inputs[*input]]).along(Rc::new(Expr::axis(axis)));
+                let op = op.size(size).index(index).element(Some(element));
+                (writer.value(op, &array.name)?, *count)
             }
             Part::Number(number, count) => {
                 let element = filled(out, axis, *count, axes);

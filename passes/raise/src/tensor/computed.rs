@@ -4,7 +4,7 @@ use crate::order::without_order;
 use crate::tensor::facts::{Fact, Facts, Kind};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use visa_algebra::{AxisId, Cell, Expr, Map};
+use visa_algebra::{AxisId, Cell, Expr, Map, digits};
 use visa_ir::context::{AttrId, Context};
 use visa_ir::span::Span;
 use visa_mapping::coverage::Coverage;
@@ -113,6 +113,8 @@ pub(crate) enum Predicate {
     Whole,
     /// The first position of a mapping holds coordinate 0 along every axis.
     Starts,
+    /// Every position of a mapping holds an index.
+    Unpadded,
     /// The elements of a value are integers.
     Integer,
     /// A value is an integer other than 0.
@@ -141,14 +143,15 @@ pub(crate) enum Predicate {
 
 impl Predicate {
     /// The names, in the order of the variants.
-    pub(crate) const NAMES: [&str; 15] = [
-        "total", "whole", "starts", "integer", "nonzero", "zero", "one", "lossless", "converts", "mentions",
-        "lacks", "has", "regroups", "reorders", "within",
+    pub(crate) const NAMES: [&str; 16] = [
+        "total", "whole", "starts", "unpadded", "integer", "nonzero", "zero", "one", "lossless", "converts",
+        "mentions", "lacks", "has", "regroups", "reorders", "within",
     ];
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Total,
         Self::Whole,
         Self::Starts,
+        Self::Unpadded,
         Self::Integer,
         Self::Nonzero,
         Self::Zero,
@@ -173,7 +176,7 @@ impl Predicate {
     #[must_use]
     pub(crate) fn arguments(self) -> usize {
         match self {
-            Self::Total | Self::Whole | Self::Starts | Self::Integer => 1,
+            Self::Total | Self::Whole | Self::Starts | Self::Unpadded | Self::Integer => 1,
             Self::Nonzero | Self::Zero | Self::One => 1,
             Self::Lossless | Self::Converts | Self::Mentions | Self::Lacks | Self::Has => 2,
             Self::Regroups | Self::Reorders | Self::Within => 2,
@@ -199,6 +202,7 @@ impl Predicate {
             Self::Total => only.total,
             Self::Whole => is_whole(facts, &*map(facts.ctx, only)?),
             Self::Starts => starts(facts, &*map(facts.ctx, only)?),
+            Self::Unpadded => is_unpadded(facts, &*map(facts.ctx, only)?),
             Self::Integer => !dtype()?.is_float(),
             Self::Nonzero => number()? != 0,
             Self::Zero => number()? == 0,
@@ -237,7 +241,7 @@ impl Predicate {
                 }
             }
             Self::Within => is_within(facts, &*map(ctx, first)?, &*map(ctx, second)?),
-            Self::Total | Self::Whole | Self::Starts | Self::Integer => return None,
+            Self::Total | Self::Whole | Self::Starts | Self::Unpadded | Self::Integer => return None,
             Self::Nonzero | Self::Zero | Self::One => return None,
         })
     }
@@ -268,6 +272,11 @@ fn is_whole(facts: &Facts<'_>, map: &Expr) -> bool {
 fn starts(facts: &Facts<'_>, map: &Expr) -> bool {
     let cell = Map::new(map, &facts.axes).ok().and_then(|map| map.cell(0));
     matches!(cell, Some(Cell::Live(index)) if index.iter().next().is_none())
+}
+
+/// Returns true if every position holds an index.
+fn is_unpadded(facts: &Facts<'_>, map: &Expr) -> bool {
+    digits(map, &facts.axes).is_ok_and(|own| own.live_count() == Some(own.size()))
 }
 
 /// Returns true if `outer` cuts only axes of `inner`, and holds its coordinates along them.

@@ -2,6 +2,7 @@
 
 use super::{HostCall, panics};
 use crate::eval::{Eval, Evaluator, Frame};
+use crate::place::Part;
 use crate::value::{Value, Variant};
 use std::cmp::Ordering;
 
@@ -124,6 +125,10 @@ impl Evaluator<'_> {
                     value.map(|value| self.cloned(frame, span, crate::place::deref(value))).transpose()
                 };
                 wrapped(own(value)?, own(error)?)
+            }
+            ("as_mut", [], value) => {
+                let part = call.place.part(Part::Field("0".to_owned())).borrowed();
+                wrapped(value.map(|_| part.clone()), error.map(|_| part))
             }
             ("as_ref" | "copied", [], value) => {
                 let own = |value: Option<Value>| value.map(crate::place::deref);

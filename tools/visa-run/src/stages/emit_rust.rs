@@ -2,7 +2,7 @@
 
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
-use visa_export::{Options, Version};
+use visa_export::{Exported, Options, Version};
 use visa_ir::Word as _;
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
@@ -55,8 +55,21 @@ pub(crate) fn rust_file(
     Ok(Some(RustFile { name: name.clone(), text }))
 }
 
-/// The text of the kernel, with one note about the clauses that the language lacks.
-fn exported(ctx: &Context, module: &Module, flags: &Flags, console: &mut Console<'_>) -> Outcome<String> {
+/// The operations of a kernel that the language lacks; empty without `--emit-rust`.
+pub(crate) fn lacking(
+    ctx: &Context,
+    module: &Module,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<Vec<Diagnostic>> {
+    match &flags.emit_rust {
+        Some(_) => Ok(in_rust(ctx, module, flags, console)?.refused().cloned().collect()),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The kernel in the version of the language that the flags name.
+fn in_rust(ctx: &Context, module: &Module, flags: &Flags, console: &mut Console<'_>) -> Outcome<Exported> {
     // The command line takes no other word.
     let version = flags.rust_version.as_deref().and_then(Version::from_word);
     let entry = flags.entry.as_deref().map(|name| name.trim_start_matches('@').to_owned());
@@ -64,7 +77,12 @@ fn exported(ctx: &Context, module: &Module, flags: &Flags, console: &mut Console
         return Err(console.stop(CODE, "the kernel has no text"));
     };
     let exported = visa_export::rust(ctx, module, &source, &Options { version, entry });
-    let exported = exported.map_err(|finding| console.refuse(vec![finding]))?;
+    exported.map_err(|finding| console.refuse(vec![finding]))
+}
+
+/// The text of the kernel, with one note about the clauses that the language lacks.
+fn exported(ctx: &Context, module: &Module, flags: &Flags, console: &mut Console<'_>) -> Outcome<String> {
+    let exported = in_rust(ctx, module, flags, console)?;
     let refused: Vec<Diagnostic> = exported.refused().cloned().collect();
     if !refused.is_empty() {
         return Err(console.refuse(refused));

@@ -6,6 +6,7 @@ use crate::passes;
 use crate::pictures;
 use crate::stages::close::run;
 use crate::stages::closed::closed;
+use crate::stages::emit_rust::lacking;
 use crate::stages::entry;
 use crate::stages::order::IssueOrder;
 use crate::stages::plan::{self, Planned};
@@ -70,6 +71,11 @@ pub(crate) fn replan(
             return Ok(written.kept(module));
         }
     };
+    let lacking = lacking(ctx, &planned.module, flags, console)?;
+    if !lacking.is_empty() {
+        console.emit(&[Against::Plan.refused(CODE, (&name, span), &lacking)]);
+        return Ok(written.kept(module));
+    }
     let version = Version { decisions: messages(explained.clone()), ..planned.version };
     let versions = Versions { kernel: &written.version, plan: &version, against: Against::Plan };
     let remark = versions.comparison(CODE, (&name, span), &|span| console.line(span));
