@@ -26,12 +26,12 @@ pub(crate) enum Part {
     Ceiling,
 }
 
-/// A divisor: a constant that is not 0.
+/// A divisor: a constant of `i32` that is not 0.
 fn divisor(emit: &Emitter<'_>, elem: &Elem) -> Result<i64, Diagnostic> {
-    let number = elem.as_number().filter(|&by| by != 0.0).map(|by| by as i64);
-    number.ok_or_else(|| {
+    let number = elem.as_number().map(|by| by as i64);
+    number.filter(|by| *by != 0 && i32::try_from(*by).is_ok()).ok_or_else(|| {
         emit.refuse(
-            "is imported for divisors that are constants other than 0: the machine does not divide integers",
+            "is imported for divisors that are constants of `i32` other than 0: the machine does not divide integers",
         )
     })
 }
@@ -54,6 +54,9 @@ fn negated(emit: &mut Emitter<'_>, elem: &Elem, kind: Kind) -> Result<Elem, Diag
 fn natural_quotient(emit: &mut Emitter<'_>, elem: &Elem, by: i64) -> Result<Elem, Diagnostic> {
     let (least, most) = elem.range;
     let range = (least / by, most / by);
+    if by > most {
+        return Ok(number(0));
+    }
     if by.count_ones() == 1 {
         let shift = number(i64::from(by.trailing_zeros()));
         return Ok(emit.apply(Function::Ashr, &[elem, &shift], Kind::I32)?.with_range(range));
