@@ -423,15 +423,12 @@ fn quotients_in_maps_stay_within_the_tensor() {
         let out = imported(&indexed(index), &[]);
         assert_eq!(out.matches("tm.gather").count(), 1, "{index}: {out}");
     }
-    // MLIR checks the ends of each index.
-    for index in ["d0 floordiv 2", "d0 floordiv 3 - 1"] {
+    // MLIR checks the ends of many indices.
+    for index in ["d0 floordiv 2", "d0 floordiv 3 - 1", "(d0 mod 3) * 2"] {
         refused(indexed(index).as_bytes(), &["error[mlir]", "<stdin>:4:8"]);
     }
-    // Of others it does not.
-    for (index, last) in [("(d0 mod 3) * 2", 4), ("d0 mod 5", 4)] {
-        let message = format!("`linalg.generic`: reads indices 0 to {last} of a dimension of 4");
-        refused(indexed(index).as_bytes(), &[&message, "<stdin>:4:8"]);
-    }
+    let message = "`linalg.generic`: reads indices 0 to 4 of a dimension of 4";
+    refused(indexed("d0 mod 5").as_bytes(), &[message, "<stdin>:4:8"]);
 }
 
 /// A function that returns a resource of four elements.

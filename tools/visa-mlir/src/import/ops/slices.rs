@@ -81,6 +81,14 @@ fn offsets(
     Ok(all)
 }
 
+/// Checks that lists have an entry for each dimension: MLIR does not in damaged bytecode.
+fn check_rank(importer: &Importer<'_, '_>, lists: &[usize], rank: usize) -> Result<(), Diagnostic> {
+    match lists.iter().find(|&&length| length != rank) {
+        None => Ok(()),
+        Some(length) => Err(importer.emit.refuse(format!("a list of {length} for {rank} dimensions"))),
+    }
+}
+
 /// Checks that a slice is inside of a dimension.
 fn check_inside(
     importer: &Importer<'_, '_>,
@@ -118,6 +126,7 @@ pub(crate) fn pad(
     let tensor = composite::operand(importer, op, 0)?;
     let low = statics(importer, op, "static_low")?;
     statics(importer, op, "static_high")?;
+    check_rank(importer, &[low.len(), tensor.shape.len()], shape.len())?;
     let number = padding(importer, op)?;
     if tensor.shape.contains(&0) {
         return Ok(Tensor::uniform(Elem::number(tensor.kind(), number), shape));
@@ -175,6 +184,7 @@ pub(crate) fn extract(
     let offsets = offsets(importer, op, 1)?;
     let sizes = statics(importer, op, "static_sizes")?;
     let strides = statics(importer, op, "static_strides")?;
+    check_rank(importer, &[offsets.len(), sizes.len(), strides.len()], tensor.shape.len())?;
     let kept = kept(&sizes, &shape);
     for (at, offset) in offsets.iter().enumerate() {
         check_inside(importer, offset, (sizes[at], strides[at]), tensor.shape[at])?;
@@ -259,6 +269,7 @@ pub(crate) fn insert(
     let offsets = offsets(importer, op, 2)?;
     let sizes = statics(importer, op, "static_sizes")?;
     let strides = statics(importer, op, "static_strides")?;
+    check_rank(importer, &[offsets.len(), sizes.len(), strides.len()], shape.len())?;
     for (at, offset) in offsets.iter().enumerate() {
         check_inside(importer, offset, (sizes[at], strides[at]), shape[at])?;
     }
