@@ -32,6 +32,7 @@ VISA_MLIR_BIN = pathlib.Path(os.environ.get("VISA_MLIR_BIN", ROOT / "tools/visa-
 
 # From linalg on tensors to the LLVM dialect. Sums stay in the order of the loops: nothing here reorders them.
 PIPELINE = [
+    "--convert-elementwise-to-linalg",
     "--one-shot-bufferize=bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map"
     " allow-return-allocs-from-loops",
     "--convert-linalg-to-loops",

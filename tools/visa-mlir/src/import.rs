@@ -92,6 +92,7 @@ fn built(
         found.into_iter().map(|finding| diagnostic(origin, finding)).collect()
     };
     let mut module = reader.parse(bytes).map_err(|found| of_mlir(&origin, found))?;
+    reader.check_size(&module).map_err(|found| of_mlir(&origin, found))?;
     origin.named = named(&module);
     reader.inline(&mut module).map_err(|found| of_mlir(&origin, found))?;
     reader.generalize(&mut module).map_err(|found| of_mlir(&origin, found))?;

@@ -35,7 +35,7 @@ impl Importer<'_, '_> {
     pub(crate) fn functions(&mut self, body: BlockRef<'_, '_>) -> Result<(), Diagnostic> {
         let mut functions = HashMap::new();
         for op in operations(body) {
-            self.at(op.location());
+            self.at(op);
             let name = name(op);
             if name != FUNC {
                 return Err(self
@@ -64,7 +64,7 @@ impl Importer<'_, '_> {
         if self.signatures.contains_key(&symbol_name) {
             return Ok(());
         }
-        self.at(op.location());
+        self.at(op);
         let Some(block) = block(op) else {
             return Err(self.emit.refuse(format!("`@{symbol_name}` is called, and has no body")));
         };
@@ -82,7 +82,7 @@ impl Importer<'_, '_> {
                 self.function(callee, all, depth + 1)?;
             }
         }
-        self.at(op.location());
+        self.at(op);
         let name = self.free_name(&symbol_name);
         let arguments = self.arguments(block)?;
         let (func, _) = self.emit.begin(new!(self.emit, Func).name(name.clone()).spec());
@@ -90,7 +90,7 @@ impl Importer<'_, '_> {
             self.argument(block, at, array)?;
         }
         for inner in operations(block) {
-            self.at(inner.location());
+            self.at(inner);
             if known(inner) == Some(TensorOp::Return) {
                 let results = self.returned(inner, &symbol_name)?;
                 self.sweep(func);
@@ -120,11 +120,7 @@ impl Importer<'_, '_> {
         let mut arrays = Vec::new();
         for at in 0..block.argument_count() {
             let argument = block.argument(at).map_err(|error| self.emit.refuse(error.to_string()))?;
-            let array = types::tensor(argument.r#type())
-                .and_then(|(kind, shape)| match kind.passed() {
-                    Some(_) => Ok((kind, shape)),
-                    None => Err("`f64` is no format of the machine".to_owned()),
-                })
+            let array = types::passed(argument.r#type())
                 .map_err(|why| self.emit.refuse(format!("argument {at}: {why}")))?;
             let axes = self.value_axes(key(argument));
             arrays.push(self.array(array, axes));
@@ -185,14 +181,12 @@ impl Importer<'_, '_> {
         let (mut arrays, mut values) = (Vec::new(), Vec::new());
         for at in 0..op.operand_count() {
             let operand = op.operand(at).map_err(|error| self.emit.refuse(error.to_string()))?;
+            types::passed(operand.r#type()).map_err(|why| self.emit.refuse(format!("result {at}: {why}")))?;
             let tensor = composite::operand(self, op, at)?;
             let proposed = self.value_axes(key(operand));
             let axes = tensor.dims.iter().zip(proposed).map(|(own, proposed)| own.clone().or(proposed));
             let axes: Vec<_> = axes.collect();
             let array_type = self.array((tensor.kind(), tensor.shape.clone()), distinct(axes, &tensor));
-            if tensor.kind().passed().is_none() {
-                return Err(self.emit.refuse(format!("result {at}: `f64` is no format of the machine")));
-            }
             values.push(array(&mut self.emit, &tensor, &array_type.axes)?);
             arrays.push(array_type);
         }

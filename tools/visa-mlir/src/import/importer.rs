@@ -4,11 +4,12 @@ use crate::import::emit::axes::{Axes, Axis};
 use crate::import::emit::emitter::Emitter;
 use crate::import::read::attributes::{Key, key, name};
 use crate::import::read::place::{Origin, position};
+use crate::import::read::resources::Resources;
 use crate::import::read::types;
 use crate::import::structure::Dims;
 use crate::import::tensor::Tensor;
+use melior::ir::Value;
 use melior::ir::operation::{OperationLike as _, OperationRef};
-use melior::ir::{Location, Value};
 use std::collections::{HashMap, HashSet};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -52,6 +53,8 @@ pub(crate) struct Importer<'c, 's> {
     pub(crate) names: HashSet<String>,
     /// Iterations of loops so far.
     pub(crate) iterations: usize,
+    /// The resources of the file, once a constant needs them.
+    resources: Option<Resources>,
 }
 
 impl<'c, 's> Importer<'c, 's> {
@@ -71,6 +74,7 @@ impl<'c, 's> Importer<'c, 's> {
             signatures,
             names,
             iterations: 0,
+            resources: None,
         }
     }
 
@@ -79,15 +83,21 @@ impl<'c, 's> Importer<'c, 's> {
         (self.emit.module, self.emit.axes.sizes)
     }
 
-    /// Moves to a location, which errors name.
-    pub(crate) fn at(&mut self, location: Location<'_>) {
-        (self.emit.span, self.emit.note) = self.origin.place(location);
+    /// Moves to an operation, which errors name.
+    pub(crate) fn at(&mut self, op: OperationRef<'_, '_>) {
+        (self.emit.span, self.emit.note) = self.origin.place(op.location());
+        self.emit.operation = self.name(op);
     }
 
     /// The name of an operation, before it became a `linalg.generic`.
     pub(crate) fn name(&self, op: OperationRef<'_, '_>) -> String {
         let named = position(op.location()).and_then(|at| self.origin.named.get(&at));
         named.cloned().unwrap_or_else(|| name(op))
+    }
+
+    /// The resources of the file that an operation is of.
+    pub(crate) fn resources(&mut self, op: OperationRef<'_, '_>) -> &Resources {
+        self.resources.get_or_insert_with(|| Resources::of(op))
     }
 
     pub(crate) fn precision(&self) -> Option<Precision> {

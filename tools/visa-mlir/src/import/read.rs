@@ -7,4 +7,5 @@ pub(crate) mod loops;
 pub(crate) mod operations;
 pub(crate) mod parse;
 pub(crate) mod place;
+pub(crate) mod resources;
 pub(crate) mod types;

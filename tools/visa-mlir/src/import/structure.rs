@@ -278,9 +278,7 @@ impl Structure {
 
     /// Names the loops of products by their roles.
     fn roles(&mut self, loops: &Loops, own: &[Dim]) {
-        let has = |map: &[crate::import::read::loops::Linear], at: usize| {
-            map.iter().any(|index| index.terms.iter().any(|&(known, _)| known == at))
-        };
+        let has = |map: &[Linear], at: usize| map.iter().any(|index| index.has(&|known| known == at));
         let slides = |at: usize| {
             let mut all = loops.maps.iter().flatten().filter(|index| index.terms.len() > 1);
             all.any(|index| index.terms.iter().any(|&(known, _)| known == at))

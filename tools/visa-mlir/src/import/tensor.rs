@@ -4,7 +4,8 @@ use crate::import::emit::axes::Axis;
 use crate::import::emit::elem::{Data, Elem};
 use crate::import::emit::emitter::Emitter;
 use crate::import::emit::function::Function;
-use crate::import::read::loops::{Linear, Loops};
+use crate::import::emit::integers;
+use crate::import::read::loops::{Division, Linear, Loops};
 use crate::import::read::types::Kind;
 use visa_algebra::Expr;
 use visa_ir::diag::Diagnostic;
@@ -53,7 +54,7 @@ impl Tensor {
     ) -> Result<Self, Diagnostic> {
         let elem = emit.built(&elem)?;
         let has = match elem.data {
-            Data::Value(value) => emit.axes_of(value),
+            Data::Value(value) => emit.axes_of(value)?,
             Data::Number(_) | Data::Term(..) | Data::Undefined => Vec::new(),
         };
         let dims = axes.into_iter().map(|axis| axis.filter(|axis| has.contains(axis))).collect();
@@ -99,11 +100,13 @@ pub(crate) fn read(
     value = emit.rename(value, &pairs)?;
     let mut windows = Windows::default();
     for (index, axis, size) in left {
-        let taken: Vec<Axis> = emit.axes_of(value);
+        let taken: Vec<Axis> = emit.axes_of(value)?;
         let plain =
             index.terms.iter().all(|(at, _)| axes[*at].as_ref().is_some_and(|axis| !taken.contains(axis)));
-        if index.terms.is_empty() {
-            value = at_number(emit, value, &index, &axis, size)?;
+        if !index.digits.is_empty() {
+            value = gathered(emit, value, &index, (&axis, size), axes, loops)?;
+        } else if index.terms.is_empty() {
+            value = at_number(emit, value, index.offset, &axis)?;
         } else if let ([(at, factor @ 1..)], true) = (index.terms.as_slice(), plain) {
             inside(emit, &index, size, loops)?;
             let to = axes[*at].clone().ok_or_else(|| emit.refuse("a loop without an axis"))?;
@@ -121,35 +124,29 @@ pub(crate) fn read(
 /// An index without loops of a single iteration.
 fn simplified(index: &Linear, loops: &Loops) -> Linear {
     let terms = index.terms.iter().copied().filter(|(at, _)| loops.extents[*at] > 1).collect();
-    Linear { terms, offset: index.offset }
+    Linear { terms, ..index.clone() }
 }
 
 /// The elements at one coordinate.
-fn at_number(
+///
+/// # Errors
+/// A coordinate that the axis lacks.
+pub(crate) fn at_number(
     emit: &mut Emitter<'_>,
     value: ValueId,
-    index: &Linear,
+    index: i64,
     axis: &Axis,
-    size: u64,
 ) -> Result<ValueId, Diagnostic> {
-    let at = u64::try_from(index.offset).ok().filter(|&at| at < size);
-    let Some(at) = at else {
-        return Err(emit.refuse(format!("reads index {} of a dimension of {size}", index.offset)));
+    let size = emit.size(axis)?;
+    let Some(at) = u64::try_from(index).ok().filter(|&at| at < size) else {
+        return Err(emit.refuse(format!("reads index {index} of a dimension of {size}")));
     };
     let value = if at == 0 { value } else { emit.extract(value, axis, at)? };
     emit.without(value, std::slice::from_ref(axis))
 }
 
-/// The least and the greatest value of an index.
-fn ends(index: &Linear, loops: &Loops) -> (i64, i64) {
-    index.terms.iter().fold((index.offset, index.offset), |(least, greatest), &(at, factor)| {
-        let last = (loops.extents[at] as i64 - 1).saturating_mul(factor);
-        (least.saturating_add(last.min(0)), greatest.saturating_add(last.max(0)))
-    })
-}
-
 fn inside(emit: &Emitter<'_>, index: &Linear, size: u64, loops: &Loops) -> Result<u64, Diagnostic> {
-    let (least, greatest) = ends(index, loops);
+    let (least, greatest) = index.ends(&loops.extents);
     match (u64::try_from(least), u64::try_from(greatest)) {
         (Ok(_), Ok(greatest)) if greatest < size => Ok(greatest + 1 - least as u64),
         _ => Err(emit.refuse(format!("reads indices {least} to {greatest} of a dimension of {size}"))),
@@ -219,23 +216,52 @@ fn gathered(
     loops: &Loops,
 ) -> Result<ValueId, Diagnostic> {
     inside(emit, index, size, loops)?;
-    let mut sum = Elem::number(Kind::I32, index.offset as f64);
+    let index = computed(emit, index, axes, loops)?;
+    let index = emit.value(&index)?;
+    emit.gather(value, index, axis)
+}
+
+/// The elements of an index.
+fn computed(
+    emit: &mut Emitter<'_>,
+    index: &Linear,
+    axes: &[Option<Axis>],
+    loops: &Loops,
+) -> Result<Elem, Diagnostic> {
+    let mut terms = Vec::new();
     for &(at, factor) in &index.terms {
         let Some(axis) = &axes[at] else { continue };
-        let coordinate = emit.index(axis)?;
-        let coordinate = Elem::value(Kind::I32, coordinate);
+        let coordinate = Elem::value(Kind::I32, emit.index(axis)?);
+        terms.push((coordinate.with_range(Linear::of_loop(at).ends(&loops.extents)), factor));
+    }
+    for digit in &index.digits {
+        let (of, by) = (computed(emit, &digit.of, axes, loops)?, Elem::number(Kind::I32, digit.by as f64));
+        let of = emit.built(&of)?;
+        let elem = match digit.division {
+            Division::Floor => integers::floor(emit, [&of, &by], Kind::I32)?,
+            Division::Ceiling => integers::ceiling(emit, [&of, &by], Kind::I32)?,
+            Division::Remainder if of.range.0 >= 0 => integers::remainder(emit, [&of, &by], Kind::I32)?,
+            Division::Remainder => {
+                let whole = integers::floor(emit, [&of, &by], Kind::I32)?;
+                let multiple = emit.apply(Function::Mul, &[&whole, &by], Kind::I32)?;
+                emit.apply(Function::Sub, &[&of, &multiple], Kind::I32)?.with_range((0, digit.by - 1))
+            }
+        };
+        terms.push((elem, digit.factor));
+    }
+    let mut sum = Elem::number(Kind::I32, index.offset as f64);
+    for (elem, factor) in terms {
         let factor = Elem::number(Kind::I32, factor as f64);
         let scaled = match factor.as_number() {
-            Some(1.0) => coordinate,
-            Some(_) | None => emit.apply(Function::Mul, &[&coordinate, &factor], Kind::I32)?,
+            Some(1.0) => elem,
+            Some(_) | None => emit.apply(Function::Mul, &[&elem, &factor], Kind::I32)?,
         };
         sum = match sum.as_number() {
             Some(0.0) => scaled,
             Some(_) | None => emit.apply(Function::Add, &[&scaled, &sum], Kind::I32)?,
         };
     }
-    let sum = emit.value(&sum)?;
-    emit.gather(value, sum, axis)
+    Ok(sum.with_range(index.ends(&loops.extents)))
 }
 
 /// The dimensions of a result: the axis of each index of its map.
@@ -251,7 +277,7 @@ pub(crate) fn written(
     let mut dims = Vec::new();
     for index in map {
         let index = simplified(index, loops);
-        let dim = match (index.single(), index.terms.is_empty() && index.offset == 0) {
+        let dim = match (index.single(), index == Linear::default()) {
             (Some(at), _) => axes[at].clone(),
             (None, true) => None,
             (None, false) => return Err(emit.refuse("writes its result by an index that is no loop")),

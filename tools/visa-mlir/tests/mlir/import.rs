@@ -80,7 +80,11 @@ const MATMUL: &str = "func.func @f(%a: tensor<3x5xf32>, %b: tensor<5x7xf32>) -> 
 fn the_precision_of_contractions_is_asked_for() {
     refused(
         MATMUL.as_bytes(),
-        &["error[mlir-import]: a contraction of `f32` and `f32`", "<stdin>:5:8", "`--contract bf16`"],
+        &[
+            "error[mlir-import]: `linalg.matmul`: a contraction of `f32` and `f32`",
+            "<stdin>:5:8",
+            "`--contract bf16`",
+        ],
     );
     let once = imported(MATMUL, &["--contract", "bf16"]);
     assert_eq!(once.matches("tm.contract").count(), 1, "{once}");
@@ -131,9 +135,11 @@ fn function(argument: &str, result: &str, operations: &str) -> String {
 fn operations_without_a_counterpart_are_refused_at_their_place() {
     for (text, says) in [
         (mapped("f32", "%r = math.atan %a : f32"), ["`math.atan` is not imported", "<stdin>:6:10"]),
-        (mapped("f32", "%r = math.powf %a, %a : f32"), ["constant exponents", "<stdin>:6:10"]),
         (mapped("i64", "%r = arith.addi %a, %a : i64"), ["may exceed `i32`", "<stdin>:6:10"]),
-        (mapped("i32", "%r = arith.divsi %a, %a : i32"), ["positive constants", "<stdin>:6:10"]),
+        (
+            mapped("i32", "%r = arith.divsi %a, %a : i32"),
+            ["`arith.divsi`: is imported for divisors that are constants", "<stdin>:6:10"],
+        ),
         (mapped("f32", "%r = arith.addf %a, %o : f32"), ["nothing has written", "<stdin>:6:10"]),
         (
             function(
@@ -175,12 +181,15 @@ fn bounds_of_slices_and_divisors_are_checked() {
     imported(&dim(1), &[]);
     refused(dim(2).as_bytes(), &["`tensor.dim` of dimension 2", "<stdin>:3:8"]);
     for (constant, say) in
-        [("0", "positive constants"), ("-4", "positive constants"), ("3", "numbers up to 2147483648")]
+        [("0", "other than 0"), ("5000", "`arith.divsi`: divides numbers up to 2147483648 by 5000")]
     {
         let operation = format!("%d = arith.constant {constant} : i32\n    %r = arith.divsi %a, %d : i32");
         refused(mapped("i32", &operation).as_bytes(), &[say, "<stdin>:7:10"]);
     }
-    imported(&mapped("i32", "%d = arith.constant 4 : i32\n    %r = arith.divsi %a, %d : i32"), &[]);
+    for constant in ["4", "-4", "3", "-4095", "8192"] {
+        let operation = format!("%d = arith.constant {constant} : i32\n    %r = arith.divsi %a, %d : i32");
+        imported(&mapped("i32", &operation), &[]);
+    }
 }
 
 /// A loop of this many iterations.
@@ -243,7 +252,7 @@ fn types_without_a_format_are_refused() {
         ("vector<4xf32>", "is no tensor"),
     ] {
         let text = format!("func.func @f(%x: {ty}) -> {ty} {{\n  return %x : {ty}\n}}\n");
-        refused(text.as_bytes(), &["error[mlir-import]: argument 0", say, "<stdin>:1:1"]);
+        refused(text.as_bytes(), &["error[mlir-import]: `func.func`: argument 0", say, "<stdin>:1:1"]);
     }
 }
 
@@ -330,4 +339,174 @@ fn the_input_is_not_overwritten_by_accident() {
     let (code, _, err) = run(&["import", "-", "--contract", "f32"], b"");
     assert_eq!(code, 1);
     assert!(err.contains("[possible values: bf16, bf16x3]"), "{err}");
+}
+
+#[test]
+fn refusals_name_the_operation_and_its_place() {
+    for (text, says) in [
+        (
+            mapped("i32", "%c = arith.constant 3 : i32\n    %r = arith.divui %a, %c : i32"),
+            ["`arith.divui`: reads a number", "<stdin>:7:10"],
+        ),
+        (
+            mapped("i32", "%c = arith.constant 3 : i32\n    %r = arith.remui %a, %c : i32"),
+            ["`arith.remui`: reads a number", "<stdin>:7:10"],
+        ),
+        (
+            mapped("i32", "%c = arith.constant 8 : i32\n    %r = arith.ceildivui %a, %c : i32"),
+            ["`arith.ceildivui`: reads a number", "<stdin>:7:10"],
+        ),
+        (
+            mapped("i32", "%r = arith.ceildivsi %a, %a : i32"),
+            ["`arith.ceildivsi`: is imported for divisors", "<stdin>:6:10"],
+        ),
+        (
+            mapped("i32", "%r = arith.floordivsi %a, %a : i32"),
+            ["`arith.floordivsi`: is imported for divisors", "<stdin>:6:10"],
+        ),
+        (
+            mapped("i32", "%c = arith.constant 0 : i32\n    %r = arith.remsi %a, %c : i32"),
+            ["`arith.remsi`: is imported for divisors", "<stdin>:7:10"],
+        ),
+        (
+            mapped("i64", "%c = arith.constant 1099511627776 : i64\n    %r = arith.divsi %a, %c : i64"),
+            ["`arith.divsi`: is imported for divisors that are constants of `i32`", "<stdin>:7:10"],
+        ),
+        (
+            mapped("i64", "%r = arith.muli %a, %a : i64"),
+            ["`arith.muli`: it computes in `i64`", "<stdin>:6:10"],
+        ),
+        (
+            mapped("i64", "%c = arith.constant 1 : i64\n    %r = arith.shrui %a, %c : i64"),
+            ["`arith.shrui`: reads a number", "<stdin>:7:10"],
+        ),
+        (
+            mapped("i32", "%r = math.ipowi %a, %a : i32"),
+            ["`math.ipowi`: an integer exponent", "<stdin>:6:10"],
+        ),
+        (
+            mapped("i32", "%c = arith.constant 17 : i32\n    %r = math.ipowi %a, %c : i32"),
+            ["from 0 to 16", "<stdin>:7:10"],
+        ),
+        (mapped("i32", "%r = math.ctpop %a : i32"), ["`math.ctpop` is not imported", "<stdin>:6:10"]),
+        (mapped("f32", "%r = math.atan2 %a, %a : f32"), ["`math.atan2` is not imported", "<stdin>:6:10"]),
+        (mapped("f32", "%r = math.cbrt %a : f32"), ["`math.cbrt` is not imported", "<stdin>:6:10"]),
+        (
+            mapped("bf16", "%i = arith.bitcast %a : bf16 to i16\n    %r = arith.bitcast %i : i16 to bf16"),
+            ["`arith.bitcast` is imported between", "<stdin>:6:10"],
+        ),
+    ] {
+        refused(text.as_bytes(), &says);
+    }
+}
+
+/// A map of a tensor of 12 elements whose index is computed.
+fn indexed(index: &str) -> String {
+    format!(
+        "#d = affine_map<(d0) -> ({index})>\n#o = affine_map<(d0) -> (d0)>\nfunc.func @f(%x: tensor<4xf32>, %i: tensor<12xf32>) -> \
+         tensor<12xf32> {{\n  %y = linalg.generic {{indexing_maps = [#d, #o], iterator_types = [\"parallel\"]}} ins(%x : \
+         tensor<4xf32>) outs(%i : tensor<12xf32>) {{\n  ^bb0(%a: f32, %o: f32):\n    linalg.yield %a : f32\n  }} -> \
+         tensor<12xf32>\n  return %y : tensor<12xf32>\n}}\n"
+    )
+}
+
+#[test]
+fn quotients_in_maps_stay_within_the_tensor() {
+    for index in [
+        "d0 floordiv 3",
+        "d0 mod 4",
+        "d0 ceildiv 4",
+        "(d0 floordiv 2) mod 4",
+        "3 - d0 floordiv 3",
+        "(11 - d0) floordiv 3",
+    ] {
+        let out = imported(&indexed(index), &[]);
+        assert_eq!(out.matches("tm.gather").count(), 1, "{index}: {out}");
+    }
+    // MLIR checks the ends of many indices.
+    for index in ["d0 floordiv 2", "d0 floordiv 3 - 1", "(d0 mod 3) * 2"] {
+        refused(indexed(index).as_bytes(), &["error[mlir]", "<stdin>:4:8"]);
+    }
+    let message = "`linalg.generic`: reads indices 0 to 4 of a dimension of 4";
+    refused(indexed("d0 mod 5").as_bytes(), &[message, "<stdin>:4:8"]);
+}
+
+/// A function that returns a resource of four elements.
+fn resource(ty: &str, bytes: &str) -> String {
+    format!(
+        "func.func @f() -> tensor<4x{ty}> {{\n  %y = arith.constant dense_resource<r> : tensor<4x{ty}>\n  return %y : \
+         tensor<4x{ty}>\n}}\n{{-#\n  dialect_resources: {{\n    builtin: {{\n      r: \"0x{bytes}\"\n    }}\n  }}\n#-}}\n"
+    )
+}
+
+#[test]
+fn resources_have_the_bytes_of_their_elements() {
+    assert!(
+        imported(&resource("i16", "02000000FFFF000001000080"), &[]).contains("values [-1, 0, 1, -32768]")
+    );
+    for (ty, bytes, says) in [
+        ("i16", "02000000FFFF00000100", "`arith.constant`: its elements have 6 bytes; expected 4 of 2"),
+        ("f32", "040000000000803F", "`arith.constant`: its elements have 4 bytes; expected 4 of 4"),
+        (
+            "bf16",
+            "02000000FFFF00000100000000000000",
+            "`arith.constant`: its elements have 12 bytes; expected 4 of 2",
+        ),
+        ("i1", "01000000010001", "`arith.constant`: its elements have 3 bytes; expected 4 of 1"),
+    ] {
+        refused(resource(ty, bytes).as_bytes(), &[says, "<stdin>:2:8"]);
+    }
+    // A handle without bytes.
+    let text = resource("f32", "");
+    let (text, _) = text.split_once("{-#").expect("the resources");
+    refused(text.as_bytes(), &["`arith.constant`: the file lacks its resource", "<stdin>:2:8"]);
+}
+
+#[test]
+fn tensors_without_elements_are_neither_arguments_nor_results() {
+    let none = "func.func @f(%x: tensor<4xf32>) -> tensor<0xf32> {\n  %y = tensor.extract_slice %x[0] [0] [1] : tensor<4xf32> to \
+                tensor<0xf32>\n  return %y : tensor<0xf32>\n}\n";
+    refused(
+        none.as_bytes(),
+        &["`func.return`: result 0: type `tensor<0xf32>` has no elements", "<stdin>:3:3"],
+    );
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_errors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = folder.path().join("missing").join("out.visa").display().to_string();
+    let (code, out, err) = run(&["import", "-", "--contract", "bf16", "-o", &name], MATMUL.as_bytes());
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("error[file]: cannot write `") && err.contains("No such file"), "{err}");
+    let name = folder.path().display().to_string();
+    let (code, _, err) = run(&["import", "-", "--contract", "bf16", "-o", &name], MATMUL.as_bytes());
+    assert_eq!(code, 1);
+    assert!(err.contains("error[file]: cannot write `"), "{err}");
+    // Another file is overwritten.
+    let file = folder.path().join("out.visa");
+    std::fs::write(&file, "before").expect("a file");
+    let name = file.display().to_string();
+    let (code, _, err) = run(&["import", "-", "--contract", "bf16", "-o", &name], MATMUL.as_bytes());
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(std::fs::read_to_string(&file).expect("the file").starts_with("visa 1\n"));
+}
+
+#[test]
+fn bytecode_that_ends_early_is_an_error() {
+    let registry = DialectRegistry::new();
+    register_all_dialects(&registry);
+    let context = melior::Context::new_with_registry(&registry, false);
+    context.load_all_available_dialects();
+    let bytes = Module::parse(&context, MATMUL).expect("a module").as_operation().write_bytecode();
+    for length in [4, 5, 16, bytes.len() / 4, bytes.len() - 1] {
+        refused(&bytes[..length], &["error[mlir]"]);
+    }
+}
+
+#[test]
+fn results_may_be_arguments() {
+    let text = "func.func @f(%x: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n  return %x, %x : \
+                tensor<4xf32>, tensor<4xf32>\n}\n";
+    assert!(imported(text, &[]).contains("tm.return %arg0, %arg0"));
 }

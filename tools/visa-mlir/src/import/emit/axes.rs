@@ -116,9 +116,9 @@ impl Axes {
         name
     }
 
-    /// The size of an axis.
-    pub(crate) fn size(&self, axis: &str) -> u64 {
-        self.by_name.get(axis).copied().unwrap_or(1)
+    /// The size of an axis; `None` if it is none of the module.
+    pub(crate) fn size(&self, axis: &str) -> Option<u64> {
+        self.by_name.get(axis).copied()
     }
 
     /// Axes of one coordinate, for arrays that have such dimensions.

@@ -3,9 +3,13 @@
 use crate::import::emit::elem::Elem;
 use crate::import::emit::emitter::Emitter;
 use crate::import::emit::function::Function;
+use crate::import::emit::integers;
 use crate::import::read::types::Kind;
 use visa_ir::diag::Diagnostic;
 use visa_numerics::Compare;
+
+/// A number above each integer of the machine.
+const MANY: f64 = (1_u64 << 40) as f64;
 
 /// A comparison of floats: the cases in which it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,11 +107,27 @@ impl IntegerPredicate {
         Some(Self { less, equal, greater, unsigned: number >= 6 })
     }
 
+    /// The same comparison of conditions, which are 0 and 1 here: with signs, one that holds is -1.
+    pub(crate) fn of_conditions(self) -> Self {
+        let (less, greater) =
+            if self.unsigned { (self.less, self.greater) } else { (self.greater, self.less) };
+        Self { less, greater, equal: self.equal, unsigned: true }
+    }
+
+    /// Returns true if the comparison with signs of two numbers holds. A comparison without signs reads a negative
+    /// number as a large one.
     pub(crate) fn holds(self, left: f64, right: f64) -> bool {
         let cases =
             FloatPredicate { less: self.less, equal: self.equal, greater: self.greater, unordered: false };
-        cases.holds(left, right)
+        let read = |number: f64| if self.unsigned { without_sign(number) } else { number };
+        cases.holds(read(left), read(right))
     }
+}
+
+/// The place of a number in the order of integers without signs: negative ones are after all others.
+pub(crate) fn without_sign(number: f64) -> f64 {
+    let number = number.clamp(-MANY, MANY);
+    if number < 0.0 { number + 4.0 * MANY } else { number }
 }
 
 /// Compares two floats.
@@ -221,7 +241,8 @@ pub(crate) fn integers(
     right: &Elem,
 ) -> Result<Elem, Diagnostic> {
     if predicate.unsigned && (left.range.0 < 0 || right.range.0 < 0) {
-        return Err(emit.refuse("`arith.cmpi` without signs of numbers that may be negative is not imported"));
+        let (left, right) = (integers::turned(emit, left)?, integers::turned(emit, right)?);
+        return self::integers(emit, IntegerPredicate { unsigned: false, ..predicate }, &left, &right);
     }
     if let (Some(x), Some(y)) = (left.as_number(), right.as_number()) {
         return Ok(condition_number(predicate.holds(x, y)));
@@ -267,4 +288,18 @@ fn against(
     let function = if exact { Function::Sub } else { Function::SubSat };
     let difference = emit.apply(function, &[left, right], Kind::I32)?;
     with_number(emit, cases, &difference, 0.0)
+}
+
+/// The condition that a float is NaN.
+pub(crate) fn is_not_a_number(emit: &mut Emitter<'_>, elem: &Elem) -> Result<Elem, Diagnostic> {
+    let unordered = FloatPredicate { less: false, equal: false, greater: false, unordered: true };
+    with_number(emit, unordered, elem, 0.0)
+}
+
+/// The condition that the size of a float compares with infinity.
+pub(crate) fn size_is(emit: &mut Emitter<'_>, compare: Compare, elem: &Elem) -> Result<Elem, Diagnostic> {
+    let size = emit.apply(Function::Abs, &[elem], Kind::F32)?;
+    let size = emit.value(&size)?;
+    let holds = emit.compare(size, &[compare], f64::INFINITY)?;
+    Ok(Elem::value(Kind::I1, holds))
 }

@@ -132,7 +132,7 @@ impl Emitter<'_> {
             let with = compare.with().ok()?;
             let is_zero = matches!(with.0[..], [(visa_numerics::Compare::Equal, Some(Number(0.0)))]);
             let value = compare.operands()[0];
-            (is_zero && self.dtype(value) == DType::I32).then_some(value)
+            (is_zero && self.dtype(value).ok()? == DType::I32).then_some(value)
         });
         Some(number.map_or(Unequal::Condition(condition), Unequal::Number))
     }
@@ -146,7 +146,7 @@ impl Emitter<'_> {
         (offset, stride): (u64, u64),
         to: &Axis,
     ) -> Result<ValueId, Diagnostic> {
-        let (whole, count) = (self.axes.size(axis), self.axes.size(to));
+        let (whole, count) = (self.size(axis)?, self.size(to)?);
         let is_block = stride == 1 && whole.is_multiple_of(count) && offset.is_multiple_of(count);
         let is_digit = stride > 1 && whole == stride * count && offset < stride;
         if !is_block && !is_digit {
@@ -221,7 +221,7 @@ impl Emitter<'_> {
     /// The element in the format that functions compute in.
     pub(crate) fn computed(&mut self, elem: &Elem) -> Result<Elem, Diagnostic> {
         let Data::Value(value) = elem.data else { return Ok(elem.clone()) };
-        let (from, to) = (self.dtype(value), elem.kind.computed());
+        let (from, to) = (self.dtype(value)?, elem.kind.computed());
         if from == to {
             return Ok(elem.clone());
         }

@@ -57,6 +57,8 @@ pub(crate) struct Emitter<'c> {
     pub(crate) axes: Axes,
     /// Place of the operation that is being read.
     pub(crate) span: Span,
+    /// Name of that operation; empty before the first one.
+    pub(crate) operation: String,
     /// That place in MLIR's words, if the input has no text or names another file.
     pub(crate) note: Option<String>,
     block: BlockId,
@@ -67,12 +69,24 @@ impl<'c> Emitter<'c> {
     pub(crate) fn new(ctx: &'c Context, axes: Axes) -> Self {
         let module = Module::default();
         let block = module.body();
-        Self { ctx, module, axes, span: Span::default(), note: None, block, known: HashMap::new() }
+        Self {
+            ctx,
+            module,
+            axes,
+            span: Span::default(),
+            operation: String::new(),
+            note: None,
+            block,
+            known: HashMap::new(),
+        }
     }
 
-    /// An error at the operation that is being read.
+    /// An error at the operation that is being read, which it names.
     pub(crate) fn refuse(&self, message: impl Into<String>) -> Diagnostic {
-        let error = Diagnostic::error(CODE, self.span, message);
+        let (message, name) = (message.into(), format!("`{}`", self.operation));
+        let is_named = self.operation.is_empty() || message.contains(&name);
+        let error =
+            Diagnostic::error(CODE, self.span, if is_named { message } else { format!("{name}: {message}") });
         match &self.note {
             Some(location) => error.note(format!("MLIR location: {location}"), None),
             None => error,
@@ -106,18 +120,42 @@ impl<'c> Emitter<'c> {
         Ok(self.module.add_result(id, ty, None, self.span))
     }
 
-    fn ty(&self, value: ValueId) -> Option<Rc<Value>> {
-        self.ctx.type_value(self.module.ty(value))
+    fn ty(&self, value: ValueId) -> Result<Rc<Value>, Diagnostic> {
+        let ty = self.ctx.type_value(self.module.ty(value));
+        ty.ok_or_else(|| self.refuse("an operand has become no value of the tensor level"))
     }
 
     /// The axes of a value.
-    pub(crate) fn axes_of(&self, value: ValueId) -> Vec<Axis> {
-        self.ty(value).map(|ty| ty.axes.clone()).unwrap_or_default()
+    ///
+    /// # Errors
+    /// A value of another level.
+    pub(crate) fn axes_of(&self, value: ValueId) -> Result<Vec<Axis>, Diagnostic> {
+        Ok(self.ty(value)?.axes.clone())
     }
 
     /// The format of a value.
-    pub(crate) fn dtype(&self, value: ValueId) -> DType {
-        self.ty(value).map_or(DType::F32, |ty| ty.dtype)
+    ///
+    /// # Errors
+    /// A value of another level.
+    pub(crate) fn dtype(&self, value: ValueId) -> Result<DType, Diagnostic> {
+        Ok(self.ty(value)?.dtype)
+    }
+
+    /// The size of an axis.
+    ///
+    /// # Errors
+    /// An axis that the module lacks.
+    pub(crate) fn size(&self, axis: &Axis) -> Result<u64, Diagnostic> {
+        let size = self.axes.size(axis);
+        size.ok_or_else(|| self.refuse(format!("the module lacks the axis `{axis}`")))
+    }
+
+    /// Number of coordinates along all of these axes.
+    ///
+    /// # Errors
+    /// An axis that the module lacks.
+    pub(crate) fn count(&self, axes: &[Axis]) -> Result<i64, Diagnostic> {
+        axes.iter().try_fold(1_i64, |count, axis| Ok(count.saturating_mul(self.size(axis)?.cast_signed())))
     }
 
     fn once(
@@ -135,7 +173,7 @@ impl<'c> Emitter<'c> {
 
     /// A value in another format.
     pub(crate) fn cast(&mut self, value: ValueId, to: DType) -> Result<ValueId, Diagnostic> {
-        if self.dtype(value) == to {
+        if self.dtype(value)? == to {
             return Ok(value);
         }
         self.once(Known::Cast(value, to), |emit| emit.emit(new!(emit, Cast, [value]).dtype(to).spec()))
@@ -201,7 +239,7 @@ impl<'c> Emitter<'c> {
 
     /// A value with further axes, along which it is the same everywhere.
     pub(crate) fn broadcast(&mut self, value: ValueId, axes: &[Axis]) -> Result<ValueId, Diagnostic> {
-        let has = self.axes_of(value);
+        let has = self.axes_of(value)?;
         let further: Vec<_> = axes.iter().filter(|axis| !has.contains(axis)).collect();
         if further.is_empty() {
             return Ok(value);
@@ -214,7 +252,7 @@ impl<'c> Emitter<'c> {
         if dropped.is_empty() {
             return Ok(value);
         }
-        let axes = self.axes_of(value);
+        let axes = self.axes_of(value)?;
         let stay = list(axes.iter().filter(|axis| !dropped.contains(axis)));
         self.emit(new!(self, Restrict, [value]).to(stay).spec())
     }
@@ -299,8 +337,8 @@ impl<'c> Emitter<'c> {
         let (source, from, with) = (op.operands()[0], op.from().ok()?, op.with().ok()?.0);
         let own = (*op.axis().ok()?).clone();
         let (Expr::Axis(name), true) = (&own, *op.to().ok()? == Expr::axis(axis)) else { return None };
-        let end = u64::try_from(from).ok()? + self.axes.size(name);
-        if end > self.axes.size(to) {
+        let end = u64::try_from(from).ok()? + self.axes.size(name)?;
+        if end > self.axes.size(to)? {
             return None;
         }
         let new = new!(self, Extend, [source]).axis(own).to(Expr::axis(to)).from(from);
@@ -310,7 +348,7 @@ impl<'c> Emitter<'c> {
     /// A value whose axes are these, in this order.
     pub(crate) fn in_order(&mut self, value: ValueId, axes: &[Axis]) -> Result<ValueId, Diagnostic> {
         let value = self.broadcast(value, axes)?;
-        if self.axes_of(value) == axes {
+        if self.axes_of(value)? == axes {
             return Ok(value);
         }
         self.rearrange(value, list(axes), list(axes))
@@ -336,7 +374,7 @@ impl<'c> Emitter<'c> {
         }
         let value = self.broadcast(value, over)?;
         let ordered = match op {
-            ReduceName::Add | ReduceName::Mul => self.dtype(value).is_float(),
+            ReduceName::Add | ReduceName::Mul => self.dtype(value)?.is_float(),
             ReduceName::AddSat => true,
             ReduceName::Max | ReduceName::Min => false,
         };
@@ -352,7 +390,7 @@ impl<'c> Emitter<'c> {
     ) -> Result<ValueId, Diagnostic> {
         let left = self.broadcast(left, over)?;
         let right = self.broadcast(right, over)?;
-        let ordered = self.dtype(left).is_float() && !over.is_empty();
+        let ordered = self.dtype(left)?.is_float() && !over.is_empty();
         self.emit(new!(self, Contract, [left, right]).over(list(over)).free(ordered).spec())
     }
 

@@ -4,7 +4,8 @@ use crate::import::emit::compare::{self, FloatPredicate, IntegerPredicate};
 use crate::import::emit::elem::{Data, Elem, Narrow, Unequal};
 use crate::import::emit::emitter::Emitter;
 use crate::import::emit::function::Function;
-use crate::import::emit::{functions, integers};
+use crate::import::emit::functions;
+use crate::import::emit::integers::{self, Part};
 use crate::import::read::attributes::{name, number};
 use crate::import::read::operations::{self, ScalarOp};
 use crate::import::read::types::Kind;
@@ -12,10 +13,12 @@ use melior::ir::ValueLike as _;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use visa_ir::diag::Diagnostic;
-use visa_numerics::DType;
+use visa_numerics::{Compare, DType};
 
 /// The largest exponent that becomes products.
 const MAX_POWER: i64 = 16;
+/// The weight of the sign bit of `i32`, as a float.
+const SIGN_WEIGHT: f64 = 2_147_483_648.0;
 
 /// The element that an operation on elements computes.
 ///
@@ -41,8 +44,18 @@ pub(crate) fn scalar(
         ScalarOp::DivF => applied(emit, Function::Div, &all, kind),
         ScalarOp::NegF => applied(emit, Function::Neg, &all, kind),
         ScalarOp::AbsF => applied(emit, Function::Abs, &all, kind),
-        ScalarOp::MaximumF | ScalarOp::MaxNumF | ScalarOp::MaxSI => applied(emit, Function::Max, &all, kind),
-        ScalarOp::MinimumF | ScalarOp::MinNumF | ScalarOp::MinSI => applied(emit, Function::Min, &all, kind),
+        ScalarOp::RemF => functions::remainder(emit, [all[0], all[1]], kind),
+        ScalarOp::MaximumF | ScalarOp::MaxNumF => applied(emit, Function::Max, &all, kind),
+        ScalarOp::MinimumF | ScalarOp::MinNumF => applied(emit, Function::Min, &all, kind),
+        ScalarOp::ClampF => {
+            let least = applied(emit, Function::Max, &[all[0], all[1]], kind)?;
+            applied(emit, Function::Min, &[&least, all[2]], kind)
+        }
+        // A condition that holds is -1 in operations with signs.
+        ScalarOp::MaxSI if kind == Kind::I1 => integer(emit, Function::And, &all, kind),
+        ScalarOp::MinSI if kind == Kind::I1 => integer(emit, Function::Or, &all, kind),
+        ScalarOp::MaxSI => applied(emit, Function::Max, &all, kind),
+        ScalarOp::MinSI => applied(emit, Function::Min, &all, kind),
         ScalarOp::Exp => applied(emit, Function::Exp, &all, kind),
         ScalarOp::Exp2 => functions::power_of_two(emit, all[0], kind),
         ScalarOp::ExpM1 => functions::exp_minus_one(emit, all[0], kind),
@@ -52,34 +65,40 @@ pub(crate) fn scalar(
         ScalarOp::Log1p => functions::log_plus_one(emit, all[0], kind),
         ScalarOp::Sqrt => applied(emit, Function::Sqrt, &all, kind),
         ScalarOp::Rsqrt => applied(emit, Function::Rsqrt, &all, kind),
+        ScalarOp::Sinh => functions::hyperbolic_sine(emit, all[0], kind),
+        ScalarOp::Cosh => functions::hyperbolic_cosine(emit, all[0], kind),
+        ScalarOp::Asinh => functions::inverse_sine(emit, all[0], kind),
+        ScalarOp::Acosh => functions::inverse_cosine(emit, all[0], kind),
+        ScalarOp::Atanh => functions::inverse_tangent(emit, all[0], kind),
         ScalarOp::Tanh => applied(emit, Function::Tanh, &all, kind),
         ScalarOp::Erf => applied(emit, Function::Erf, &all, kind),
+        ScalarOp::Erfc => functions::rest_of_error_function(emit, all[0], kind),
         ScalarOp::Sin => applied(emit, Function::Sin, &all, kind),
         ScalarOp::Cos => applied(emit, Function::Cos, &all, kind),
+        ScalarOp::Tan => functions::tangent(emit, all[0], kind),
         ScalarOp::Fma => applied(emit, Function::Fma, &all, kind),
-        ScalarOp::AddI => integer(emit, (&name, Function::Add), &all, kind),
-        ScalarOp::SubI => difference(emit, &name, &all, kind),
-        ScalarOp::MulI => integer(emit, (&name, Function::Mul), &all, kind),
-        ScalarOp::AndI => integer(emit, (&name, Function::And), &all, kind),
-        ScalarOp::OrI => integer(emit, (&name, Function::Or), &all, kind),
-        ScalarOp::XOrI => integer(emit, (&name, Function::Xor), &all, kind),
-        ScalarOp::ShLI => integer(emit, (&name, Function::Shl), &all, kind),
-        ScalarOp::ShRSI => integer(emit, (&name, Function::Ashr), &all, kind),
-        ScalarOp::ShRUI => {
-            natural(emit, &name, &all)?;
-            Ok(emit.apply(Function::Lshr, &all, kind)?.with_range((0, all[0].range.1)))
-        }
+        // Sums and differences of one bit wrap.
+        ScalarOp::AddI | ScalarOp::SubI if kind == Kind::I1 => integer(emit, Function::Xor, &all, kind),
+        ScalarOp::AddI => integer(emit, Function::Add, &all, kind),
+        ScalarOp::SubI => difference(emit, &all, kind),
+        ScalarOp::MulI => integer(emit, Function::Mul, &all, kind),
+        ScalarOp::AndI => integer(emit, Function::And, &all, kind),
+        ScalarOp::OrI => integer(emit, Function::Or, &all, kind),
+        ScalarOp::XOrI => integer(emit, Function::Xor, &all, kind),
+        // One bit is shifted by 0 alone.
+        ScalarOp::ShLI | ScalarOp::ShRSI | ScalarOp::ShRUI if kind == Kind::I1 => Ok(all[0].clone()),
+        ScalarOp::ShLI => integer(emit, Function::Shl, &all, kind),
+        ScalarOp::ShRSI => integer(emit, Function::Ashr, &all, kind),
+        ScalarOp::ShRUI => integers::shifted(emit, [all[0], all[1]], kind),
         ScalarOp::MaxUI => integers::unsigned_extreme(emit, Function::Max, [all[0], all[1]], kind),
         ScalarOp::MinUI => integers::unsigned_extreme(emit, Function::Min, [all[0], all[1]], kind),
-        ScalarOp::RemSI => integers::remainder(emit, &name, [all[0], all[1]], kind),
-        ScalarOp::DivSI => integers::quotient(emit, &name, [all[0], all[1]], kind),
-        ScalarOp::RemUI | ScalarOp::DivUI => {
-            natural(emit, &name, &all)?;
-            let is_quotient = read == ScalarOp::DivUI;
-            let divide = if is_quotient { integers::quotient } else { integers::remainder };
-            divide(emit, &name, [all[0], all[1]], kind)
-        }
-        ScalarOp::FloorDivSI => integers::floor(emit, &name, [all[0], all[1]], kind),
+        ScalarOp::RemSI => integers::remainder(emit, [all[0], all[1]], kind),
+        ScalarOp::DivSI => integers::quotient(emit, [all[0], all[1]], kind),
+        ScalarOp::RemUI => integers::unsigned(emit, Part::Remainder, [all[0], all[1]], kind),
+        ScalarOp::DivUI => integers::unsigned(emit, Part::Quotient, [all[0], all[1]], kind),
+        ScalarOp::FloorDivSI => integers::floor(emit, [all[0], all[1]], kind),
+        ScalarOp::CeilDivSI => integers::ceiling(emit, [all[0], all[1]], kind),
+        ScalarOp::CeilDivUI => integers::unsigned(emit, Part::Ceiling, [all[0], all[1]], kind),
         ScalarOp::CmpF => {
             let predicate = predicate(op).and_then(FloatPredicate::of);
             let predicate = predicate.ok_or_else(|| emit.refuse("`arith.cmpf` has no predicate"))?;
@@ -88,6 +107,8 @@ pub(crate) fn scalar(
         ScalarOp::CmpI => {
             let predicate = predicate(op).and_then(IntegerPredicate::of);
             let predicate = predicate.ok_or_else(|| emit.refuse("`arith.cmpi` has no predicate"))?;
+            let is_condition = op.operands().next().is_some_and(|operand| is_condition(operand.r#type()));
+            let predicate = if is_condition { predicate.of_conditions() } else { predicate };
             compare::integers(emit, predicate, all[0], all[1])
         }
         ScalarOp::Select => select(emit, &all, kind),
@@ -96,17 +117,25 @@ pub(crate) fn scalar(
             let elem = emit.computed(all[0])?.of_kind(kind);
             emit.rounded(Elem { narrow: None, ..elem })
         }
-        ScalarOp::SIToFP => float(emit, all[0], kind),
+        ScalarOp::SIToFP => {
+            let elem = signed(emit, all[0])?;
+            float(emit, &elem, kind)
+        }
         ScalarOp::UIToFP => {
-            let elem = unsigned(emit, &name, all[0])?;
+            let elem = unsigned(emit, all[0])?;
             float(emit, &elem, kind)
         }
         ScalarOp::FPToSI => toward_zero(emit, all[0], kind),
-        ScalarOp::ExtSI | ScalarOp::IndexCast | ScalarOp::IndexCastUI => {
-            let elem = emit.computed(all[0])?;
-            fits(emit, &name, elem, kind)
+        ScalarOp::FPToUI => without_sign(emit, all[0], kind),
+        ScalarOp::ExtSI | ScalarOp::IndexCast => {
+            let elem = signed(emit, all[0])?;
+            fits(emit, elem, kind)
         }
-        ScalarOp::ExtUI => Ok(unsigned(emit, &name, all[0])?.of_kind(kind)),
+        ScalarOp::ExtUI => Ok(unsigned(emit, all[0])?.of_kind(kind)),
+        ScalarOp::IndexCastUI => {
+            let elem = unsigned(emit, all[0])?;
+            fits(emit, elem, kind)
+        }
         ScalarOp::TruncI => truncated(emit, all[0], kind),
         ScalarOp::Bitcast => bits(emit, all[0], kind),
         ScalarOp::AbsI => {
@@ -115,7 +144,11 @@ pub(crate) fn scalar(
             let elem = emit.apply(Function::Max, &[all[0], &negative], kind)?;
             emit.rounded(elem)
         }
-        ScalarOp::PowF | ScalarOp::FPowI => power(emit, &name, &all, kind),
+        ScalarOp::PowF | ScalarOp::FPowI => power(emit, &all, kind),
+        ScalarOp::IPowI => integer_power(emit, &all, kind),
+        ScalarOp::IsNan => compare::is_not_a_number(emit, all[0]),
+        ScalarOp::IsInf => compare::size_is(emit, Compare::Equal, all[0]),
+        ScalarOp::IsFinite => compare::size_is(emit, Compare::Less, all[0]),
         ScalarOp::Floor => functions::rounding(emit, false, all[0], kind),
         ScalarOp::Ceil => functions::rounding(emit, true, all[0], kind),
         ScalarOp::Round => functions::nearest(emit, all[0], kind),
@@ -156,7 +189,7 @@ fn predicate(op: OperationRef<'_, '_>) -> Option<i64> {
 /// A function of integers. `i32` wraps as the machine does; wider integers have to fit `i32`.
 fn integer(
     emit: &mut Emitter<'_>,
-    (name, function): (&str, Function),
+    function: Function,
     args: &[&Elem],
     kind: Kind,
 ) -> Result<Elem, Diagnostic> {
@@ -166,7 +199,7 @@ fn integer(
     let inside = exact.filter(|exact| limits.0 <= exact.0 && exact.1 <= limits.1);
     if inside.is_none() && matches!(kind, Kind::I64 | Kind::Index) {
         return Err(emit.refuse(format!(
-            "`{name}` computes in `{}`, and its results may exceed `i32`, which the machine computes in",
+            "it computes in `{}`, and its results may exceed `i32`, which the machine computes in",
             if kind == Kind::I64 { "i64" } else { "index" }
         )));
     }
@@ -174,27 +207,45 @@ fn integer(
 }
 
 /// A difference of integers. One of a narrow value and a number stays narrow, with the number as its zero point.
-fn difference(emit: &mut Emitter<'_>, name: &str, args: &[&Elem], kind: Kind) -> Result<Elem, Diagnostic> {
+fn difference(emit: &mut Emitter<'_>, args: &[&Elem], kind: Kind) -> Result<Elem, Diagnostic> {
     let (Some(narrow), Some(point)) = (args[0].narrow, args[1].as_number()) else {
-        return integer(emit, (name, Function::Sub), args, kind);
+        return integer(emit, Function::Sub, args, kind);
     };
     let range = bounds(Function::Sub, args).unwrap_or(kind.range());
     let elem = emit.apply(Function::Sub, args, kind)?.with_range(range);
     let narrow = Narrow { point: narrow.point + point as i64, ..narrow };
-    Ok(Elem { narrow: Some(narrow), ..fits(emit, name, elem, kind)? })
+    Ok(Elem { narrow: Some(narrow), ..fits(emit, elem, kind)? })
 }
 
 /// An element whose range is inside of a kind.
-fn fits(emit: &Emitter<'_>, name: &str, elem: Elem, kind: Kind) -> Result<Elem, Diagnostic> {
+fn fits(emit: &Emitter<'_>, elem: Elem, kind: Kind) -> Result<Elem, Diagnostic> {
     let limits = kind.range();
     if limits.0 <= elem.range.0 && elem.range.1 <= limits.1 || elem.as_number().is_some() {
         return Ok(elem.of_kind(kind));
     }
-    Err(emit.refuse(format!("`{name}` may leave the numbers of its result type")))
+    Err(emit.refuse("its result may leave the numbers of its type"))
+}
+
+/// Returns true for the type of a condition.
+fn is_condition(ty: melior::ir::Type<'_>) -> bool {
+    Kind::of(ty) == Ok(Kind::I1)
+}
+
+/// An integer read with a sign: a condition that holds is -1.
+fn signed(emit: &mut Emitter<'_>, elem: &Elem) -> Result<Elem, Diagnostic> {
+    if elem.kind != Kind::I1 {
+        return emit.computed(elem);
+    }
+    let zero = Elem::number(Kind::I32, 0.0);
+    let negative = emit.apply(Function::Sub, &[&zero, elem], Kind::I32)?;
+    Ok(negative.with_range((-elem.range.1, -elem.range.0)))
 }
 
 /// An integer read without a sign.
-fn unsigned(emit: &mut Emitter<'_>, name: &str, elem: &Elem) -> Result<Elem, Diagnostic> {
+///
+/// # Errors
+/// Integers of 32 bits or more that may be negative.
+pub(crate) fn unsigned(emit: &mut Emitter<'_>, elem: &Elem) -> Result<Elem, Diagnostic> {
     if elem.range.0 >= 0 {
         return emit.computed(elem);
     }
@@ -212,7 +263,9 @@ fn unsigned(emit: &mut Emitter<'_>, name: &str, elem: &Elem) -> Result<Elem, Dia
         | Kind::I32
         | Kind::I1
         | Kind::Index => {
-            return Err(emit.refuse(format!("`{name}` of a number that may be negative: `i32` has a sign")));
+            return Err(emit.refuse(
+                "reads a number that may be negative without its sign, and the machine's `i32` has one",
+            ));
         }
     };
     let ones = Elem::number(Kind::I32, f64::from(mask));
@@ -221,16 +274,8 @@ fn unsigned(emit: &mut Emitter<'_>, name: &str, elem: &Elem) -> Result<Elem, Dia
     Ok(elem.with_range((0, i64::from(mask))))
 }
 
-/// Refuses numbers that may be negative.
-pub(crate) fn natural(emit: &Emitter<'_>, name: &str, args: &[&Elem]) -> Result<(), Diagnostic> {
-    if args.iter().any(|arg| arg.range.0 < 0) {
-        return Err(emit.refuse(format!("`{name}` of numbers that may be negative is not imported")));
-    }
-    Ok(())
-}
-
 /// An integer with fewer bits.
-fn truncated(emit: &mut Emitter<'_>, elem: &Elem, kind: Kind) -> Result<Elem, Diagnostic> {
+pub(crate) fn truncated(emit: &mut Emitter<'_>, elem: &Elem, kind: Kind) -> Result<Elem, Diagnostic> {
     let elem = emit.computed(elem)?;
     let limits = kind.range();
     let inside = limits.0 <= elem.range.0 && elem.range.1 <= limits.1;
@@ -258,6 +303,15 @@ pub(crate) fn select(emit: &mut Emitter<'_>, args: &[&Elem], kind: Kind) -> Resu
     if let Some(known) = condition.as_number() {
         return Ok(if known != 0.0 { then } else { otherwise }.clone());
     }
+    // An element that nothing has written may be the other one.
+    match (&then.data, &otherwise.data) {
+        (Data::Undefined, _) => return Ok(otherwise.clone()),
+        (_, Data::Undefined) => return Ok(then.clone()),
+        (
+            Data::Value(_) | Data::Number(_) | Data::Term(..),
+            Data::Value(_) | Data::Number(_) | Data::Term(..),
+        ) => {}
+    }
     let condition = emit.built(condition)?;
     let condition = emit.computed_value(&condition)?;
     let (condition, then, otherwise) = match emit.unequal(condition) {
@@ -269,7 +323,7 @@ pub(crate) fn select(emit: &mut Emitter<'_>, args: &[&Elem], kind: Kind) -> Resu
     let (then, otherwise) = (&then, &otherwise);
     // Elements in their stored format stay in it, unless the other one is computed.
     let (mut left, mut right) = (emit.value(then)?, emit.value(otherwise)?);
-    if emit.dtype(left) != emit.dtype(right) {
+    if emit.dtype(left)? != emit.dtype(right)? {
         (left, right) = (emit.computed_value(then)?, emit.computed_value(otherwise)?);
     }
     let value = emit.choose(condition, left, right)?;
@@ -280,7 +334,7 @@ pub(crate) fn select(emit: &mut Emitter<'_>, args: &[&Elem], kind: Kind) -> Resu
 /// The bits of an element as another kind of the same size.
 fn bits(emit: &mut Emitter<'_>, elem: &Elem, kind: Kind) -> Result<Elem, Diagnostic> {
     let value = emit.value(elem)?;
-    let (from, to) = (emit.dtype(value), kind.stored());
+    let (from, to) = (emit.dtype(value)?, kind.stored());
     match to {
         Some(to) if from == to => Ok(Elem::value(kind, value)),
         Some(to @ (DType::F32 | DType::I32)) if matches!(from, DType::F32 | DType::I32) => {
@@ -291,7 +345,7 @@ fn bits(emit: &mut Emitter<'_>, elem: &Elem, kind: Kind) -> Result<Elem, Diagnos
 }
 
 /// A power with a constant exponent, as products.
-fn power(emit: &mut Emitter<'_>, name: &str, args: &[&Elem], kind: Kind) -> Result<Elem, Diagnostic> {
+fn power(emit: &mut Emitter<'_>, args: &[&Elem], kind: Kind) -> Result<Elem, Diagnostic> {
     if let (Some(base), None) = (args[0].as_number().filter(|&base| base > 0.0), args[1].as_number()) {
         let factor = Elem::number(kind, base.ln());
         let exponent = emit.apply(Function::Mul, &[args[1], &factor], kind)?;
@@ -315,10 +369,14 @@ fn power(emit: &mut Emitter<'_>, name: &str, args: &[&Elem], kind: Kind) -> Resu
             emit.apply(Function::Exp, &[&exponent], kind)?
         }
         (None, _) => {
-            return Err(emit.refuse(format!(
-                "`{name}` is imported for a positive constant base, and for constant exponents: integers up to \
-                 {MAX_POWER}, and fractions"
-            )));
+            // A number has no power by NaN or by an infinity here, and any power by a number that is computed.
+            let is_number = exponent.is_none_or(f64::is_finite);
+            if !is_number || !args[1].kind.is_float() {
+                return Err(emit.refuse(format!(
+                    "an exponent is imported if it is a float, or a constant integer up to {MAX_POWER}"
+                )));
+            }
+            return functions::power(emit, [args[0], args[1]], kind);
         }
     };
     emit.rounded(raised)
@@ -350,9 +408,47 @@ fn toward_zero(emit: &mut Emitter<'_>, elem: &Elem, kind: Kind) -> Result<Elem, 
     let zero = Elem::number(Kind::I32, 0.0);
     let negative = emit.apply(Function::Sub, &[&zero, &size], Kind::I32)?;
     let x = emit.value(&x)?;
-    let below = emit.compare(x, &[visa_numerics::Compare::Less], 0.0)?;
+    let below = emit.compare(x, &[Compare::Less], 0.0)?;
     let (negative, size) = (emit.value(&negative)?, emit.value(&size)?);
     let value = emit.choose(below, negative, size)?;
     let elem = Elem { kind, data: Data::Value(value), range: Kind::I32.range(), narrow: None };
     truncated(emit, &elem, kind)
+}
+
+/// A float that is at least 0 as an integer without a sign, rounded toward zero.
+fn without_sign(emit: &mut Emitter<'_>, elem: &Elem, kind: Kind) -> Result<Elem, Diagnostic> {
+    if kind.range().1 < i64::from(i32::MAX) {
+        return toward_zero(emit, elem, kind);
+    }
+    // Numbers from 2^31 on are those below it with another sign.
+    let half = Elem::number(Kind::F32, SIGN_WEIGHT);
+    let x = emit.computed(elem)?.of_kind(Kind::F32);
+    let x = emit.built(&x)?;
+    let rest = emit.apply(Function::Sub, &[&x, &half], Kind::F32)?;
+    let x_value = emit.value(&x)?;
+    let is_large = emit.compare(x_value, &[Compare::Greater, Compare::Equal], SIGN_WEIGHT)?;
+    let rest = emit.value(&rest)?;
+    let small = emit.choose(is_large, rest, x_value)?;
+    let number = toward_zero(emit, &Elem::value(Kind::F32, small), Kind::I32)?;
+    let number = emit.built(&number)?;
+    let turned = integers::turned(emit, &number)?;
+    let (turned, number) = (emit.value(&turned)?, emit.value(&number)?);
+    Ok(Elem::value(kind, emit.choose(is_large, turned, number)?))
+}
+
+/// A power of an integer with a constant exponent, as products, which wrap.
+fn integer_power(emit: &mut Emitter<'_>, args: &[&Elem], kind: Kind) -> Result<Elem, Diagnostic> {
+    let by = args[1].as_number().filter(|by| (0.0..=MAX_POWER as f64).contains(by)).map(|by| by as u64);
+    let Some(by) = by.filter(|_| kind != Kind::I64 && kind != Kind::Index) else {
+        return Err(emit.refuse(format!(
+            "an integer exponent is imported if it is a constant from 0 to {MAX_POWER}, and the base has 32 bits or \
+             fewer"
+        )));
+    };
+    if by == 0 {
+        return Ok(Elem::number(kind, 1.0));
+    }
+    let base = emit.built(args[0])?;
+    let raised = product(emit, &base, by, Kind::I32)?.of_kind(kind).with_range(Kind::I32.range());
+    truncated(emit, &raised, kind)
 }

@@ -4,9 +4,10 @@ use crate::import::emit::elem::Elem;
 use crate::import::emit::function::Function;
 use crate::import::emit::scalar::{scalar, select};
 use crate::import::importer::Importer;
-use crate::import::ops::choice::{self, Extreme};
+use crate::import::ops::choice;
 use crate::import::ops::composite::Nest;
 use crate::import::ops::extract;
+use crate::import::ops::reduce::{Combine, combined};
 use crate::import::read::attributes::{Key, key, name, operations};
 use crate::import::read::operations::{ScalarOp, TensorOp, known};
 use crate::import::read::types;
@@ -88,7 +89,7 @@ impl<'c, 'a> Body<'c, 'a> {
             if self.carried.contains(&result) || left_out.contains(&result) {
                 continue;
             }
-            importer.at(op.location());
+            importer.at(op);
             let elem = self.computed(importer, op, nest)?;
             let elem = if importer.uses(result) > 1 { importer.emit.built(&elem)? } else { elem };
             self.elems.insert(result, elem);
@@ -134,7 +135,7 @@ impl<'c, 'a> Body<'c, 'a> {
             return Err(importer.emit.refuse(format!("`scf.if` nests deeper than {MAX_BRANCHES}")));
         }
         for op in operations(block) {
-            importer.at(op.location());
+            importer.at(op);
             if name(op) == "scf.yield" {
                 let operands: Vec<Key> = op.operands().map(key).collect();
                 let &[yielded] = operands.as_slice() else {
@@ -161,11 +162,10 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let operands = op.operands().map(|operand| self.operand(importer, key(operand)));
         let args: Vec<Elem> = operands.collect::<Result<_, _>>()?;
-        if let Some((function, args)) =
-            self.extreme(importer, op).filter(|_| known(op) == Some(ScalarOp::Select))
+        if known(op) == Some(ScalarOp::Select)
+            && let Some((combine, [left, right])) = self.extreme(importer, op)
         {
-            let elem = importer.emit.apply(function, &[&args[0], &args[1]], args[0].kind)?;
-            return importer.emit.rounded(elem);
+            return combined(&mut importer.emit, combine, [&left, &right], left.kind);
         }
         if known(op) == Some(TensorOp::Extract) {
             return extract::element(importer, op, &args, self.branches > 0);
@@ -174,21 +174,14 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     /// The maximum or minimum that comparisons and choices of two elements of one kind are.
-    fn extreme(
-        &self,
-        importer: &Importer<'_, '_>,
-        op: OperationRef<'c, 'a>,
-    ) -> Option<(Function, [Elem; 2])> {
+    fn extreme(&self, importer: &Importer<'_, '_>, op: OperationRef<'c, 'a>) -> Option<(Combine, [Elem; 2])> {
         let define = |value| self.definition(value);
         let value = op.results().next().map(key)?;
         let of = <[Key; 2]>::try_from(choice::leaves(&define, value, &[])).ok()?;
-        let function = match choice::extreme(&define, value, of)? {
-            Extreme::Max => Function::Max,
-            Extreme::Min => Function::Min,
-        };
+        let combine = Combine::of_extreme(choice::extreme(&define, value, of)?);
         let elems = of.map(|leaf| self.operand(importer, leaf).ok());
         let [Some(left), Some(right)] = elems else { return None };
-        (left.kind == right.kind && left.kind != types::Kind::I1).then_some((function, [left, right]))
+        (left.kind == right.kind && left.kind != types::Kind::I1).then_some((combine, [left, right]))
     }
 
     /// The element of an operand: of the body, or a scalar of the function.

@@ -1,9 +1,11 @@
 //! Comparisons and choices of numbers, which frameworks write for maxima and positions. They are recognized by their
 //! values for some numbers, in any form.
 
-use crate::import::emit::compare::{FloatPredicate, IntegerPredicate};
+use crate::import::emit::compare::{FloatPredicate, IntegerPredicate, without_sign};
+use crate::import::ops::body::kind_of;
 use crate::import::read::attributes::{Key, key, number};
 use crate::import::read::operations::{ScalarOp, known};
+use crate::import::read::types::Kind;
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use std::collections::HashMap;
 use visa_ir::words;
@@ -25,6 +27,36 @@ words! {
 pub(crate) enum Extreme {
     Max,
     Min,
+    /// The greater of two integers without signs.
+    MaxUnsigned,
+    /// The less of two integers without signs.
+    MinUnsigned,
+}
+
+impl Extreme {
+    const ALL: [Self; 4] = [Self::Max, Self::Min, Self::MaxUnsigned, Self::MinUnsigned];
+
+    fn of(self, left: f64, right: f64) -> f64 {
+        let is_less = without_sign(left) < without_sign(right);
+        match self {
+            Self::Max => left.max(right),
+            Self::Min => left.min(right),
+            Self::MaxUnsigned => {
+                if is_less {
+                    right
+                } else {
+                    left
+                }
+            }
+            Self::MinUnsigned => {
+                if is_less {
+                    left
+                } else {
+                    right
+                }
+            }
+        }
+    }
 }
 
 /// The operation of a value, if it is one of the body.
@@ -53,19 +85,14 @@ fn choice(op: OperationRef<'_, '_>) -> Option<Choice> {
 
 /// The extreme of two values that a value is.
 pub(crate) fn extreme(define: Define<'_, '_, '_>, value: Key, of: [Key; 2]) -> Option<Extreme> {
-    let agrees = |function: fn(f64, f64) -> f64| {
+    Extreme::ALL.into_iter().find(|extreme| {
         SAMPLES.iter().all(|&left| {
             SAMPLES.iter().all(|&right| {
                 let known = HashMap::from([(of[0], left), (of[1], right)]);
-                self::value(define, value, &known) == Some(function(left, right))
+                self::value(define, value, &known) == Some(extreme.of(left, right))
             })
         })
-    };
-    match (agrees(f64::max), agrees(f64::min)) {
-        (true, _) => Some(Extreme::Max),
-        (false, true) => Some(Extreme::Min),
-        (false, false) => None,
-    }
+    })
 }
 
 /// The value of comparisons and choices for known numbers.
@@ -84,6 +111,8 @@ fn at_depth(define: Define<'_, '_, '_>, value: Key, known: &HashMap<Key, f64>, d
     match choice(op)? {
         Choice::Select => arg(if arg(0)? == 0.0 { 2 } else { 1 }),
         Choice::CmpF => truth(FloatPredicate::of(predicate()?)?.holds(arg(0)?, arg(1)?)),
+        // The numbers are no conditions, whose signs differ.
+        Choice::CmpI if op.operands().next().is_some_and(|operand| kind_of(operand) == Ok(Kind::I1)) => None,
         Choice::CmpI => truth(IntegerPredicate::of(predicate()?)?.holds(arg(0)?, arg(1)?)),
         Choice::OrI => truth(arg(0)? != 0.0 || arg(1)? != 0.0),
         Choice::AndI => truth(arg(0)? != 0.0 && arg(1)? != 0.0),

@@ -5,7 +5,7 @@ use crate::import::emit::axes::Axis;
 use crate::import::emit::elem::{Data, Elem};
 use crate::import::importer::Importer;
 use crate::import::read::attributes::{Key, key};
-use crate::import::read::loops::{Linear, Loops};
+use crate::import::read::loops::{Digit, Linear, Loops};
 use crate::import::tensor::Tensor;
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use visa_ir::diag::Diagnostic;
@@ -103,7 +103,7 @@ fn cuts(loops: &Loops, operands: &[(Key, Option<Tensor>)]) -> Option<Vec<Cut>> {
         for ((sizes, dims), index) in tensor.groups().zip(map).filter(|((sizes, _), _)| sizes.len() == 1) {
             let is_cut = |at: usize| cuts[at].is_some();
             let is_plain = index.single().is_some() && dims[0].is_none();
-            if !is_plain && index.terms.iter().any(|&(at, _)| is_cut(at)) && sizes[0] > 1 {
+            if !is_plain && index.has(&is_cut) && sizes[0] > 1 {
                 return None;
             }
         }
@@ -114,10 +114,17 @@ fn cuts(loops: &Loops, operands: &[(Key, Option<Tensor>)]) -> Option<Vec<Cut>> {
 /// An index as the indices of its loops' parts.
 fn moved(index: &Linear, places: &[Vec<usize>]) -> Vec<Linear> {
     if let Some(at) = index.single() {
-        return places[at].iter().map(|&place| Linear { terms: vec![(place, 1)], offset: 0 }).collect();
+        return places[at].iter().map(|&place| Linear::of_loop(place)).collect();
     }
+    vec![renumbered(index, places)]
+}
+
+/// An index whose loops are those of uncut ones.
+fn renumbered(index: &Linear, places: &[Vec<usize>]) -> Linear {
     let terms = index.terms.iter().map(|&(at, factor)| (places[at][0], factor)).collect();
-    vec![Linear { terms, offset: index.offset }]
+    let digits =
+        index.digits.iter().map(|digit| Digit { of: renumbered(&digit.of, places), ..digit.clone() });
+    Linear { terms, digits: digits.collect(), offset: index.offset }
 }
 
 /// A tensor with a dimension for each part of its loops.
@@ -162,7 +169,7 @@ pub(crate) fn flat(importer: &mut Importer<'_, '_>, key: Key, tensor: Tensor) ->
             .map(|(axis, &size)| axis.clone().unwrap_or_else(|| importer.emit.axes.fresh("D", size)))
             .collect();
         value = importer.emit.broadcast(value, &merged)?;
-        let taken = importer.emit.axes_of(value);
+        let taken = importer.emit.axes_of(value)?;
         let to = importer.free_axis(proposed.get(at).cloned().flatten(), tensor.shape[at], &taken);
         value = importer.emit.merge(value, &merged, &to)?;
         dims.push(Some(to));

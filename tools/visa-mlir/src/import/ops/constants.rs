@@ -5,13 +5,14 @@ use crate::import::emit::elem::Elem;
 use crate::import::importer::{Importer, result_of};
 use crate::import::read::attributes::key;
 use crate::import::read::attributes::number;
-use crate::import::read::capi::{self, ResourceFormat};
+use crate::import::read::capi;
 use crate::import::read::types::Kind;
 use crate::import::tensor::Tensor;
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use melior::ir::{Attribute, AttributeLike as _};
 use visa_ir::diag::Diagnostic;
+use visa_numerics::DType;
 
 /// Most elements of a constant: each is a number of the text.
 const MAX_ELEMENTS: u64 = 1 << 20;
@@ -45,7 +46,8 @@ pub(crate) fn constant(
         let message = format!("a constant of {count} elements; at most {MAX_ELEMENTS} are imported");
         return Err(importer.emit.refuse(message).fix("pass it as an argument".to_owned()));
     }
-    let elements = elements(value, kind, count as usize).map_err(|why| importer.emit.refuse(why))?;
+    let elements = elements(importer, op, value, (kind, count as usize));
+    let elements = elements.map_err(|why| importer.emit.refuse(why))?;
     let proposed = result_of(op).map(|result| importer.value_axes(key(result))).unwrap_or_default();
     listed(importer, elements, kind, shape, proposed)
 }
@@ -59,13 +61,21 @@ fn listed(
     proposed: Vec<Option<Axis>>,
 ) -> Result<Tensor, Diagnostic> {
     let emit = &mut importer.emit;
-    let Some(dtype) = kind.stored() else {
-        return Err(emit.refuse("a list of `f64`, which is no format of the machine"));
+    // Elements of `f64` are truncated.
+    let dtype = if kind == Kind::F64 {
+        DType::F32
+    } else {
+        kind.stored().ok_or_else(|| emit.refuse("a constant without a format"))?
     };
     if elements.numbers.len() == 1 && !elements.bits {
         return Ok(Tensor::uniform(Elem::number(kind, elements.numbers[0]), shape));
     }
-    let axes: Vec<Axis> = proposed.into_iter().flatten().collect();
+    let sizes = shape.iter().enumerate().filter(|(_, size)| **size > 1);
+    let axes = sizes.map(|(at, &size)| {
+        let proposed = proposed.get(at).cloned().flatten();
+        proposed.unwrap_or_else(|| emit.axes.fresh("D", size))
+    });
+    let axes: Vec<Axis> = axes.collect();
     let value = match axes.as_slice() {
         [axis] => emit.constants(dtype, elements.numbers, elements.bits, axis)?,
         _ => {
@@ -79,56 +89,86 @@ fn listed(
     Ok(Tensor::plain(Elem::value(kind, value), shape, dims))
 }
 
-fn elements(value: Attribute<'_>, kind: Kind, count: usize) -> Result<Elements, String> {
+/// The elements of a constant that is no splat.
+fn elements(
+    importer: &mut Importer<'_, '_>,
+    op: OperationRef<'_, '_>,
+    value: Attribute<'_>,
+    (kind, count): (Kind, usize),
+) -> Result<Elements, String> {
     if capi::is_resource(value) {
-        return resource(value, kind, count);
+        let bytes = importer.resources(op).bytes(value);
+        let bytes =
+            bytes.ok_or("the file lacks its resource, or the resource's bytes are no hexadecimal digits")?;
+        return finite(numbers(bytes, kind, count)?, kind);
     }
     let Ok(dense) = DenseElementsAttribute::try_from(value) else {
-        return Err(format!("a constant that is neither a number nor `dense`: {}", shortened(value)));
+        return Err(format!("a constant {} that is neither a number nor `dense`", shortened(value)));
     };
-    let unread = |_| format!("elements of `{}` that MLIR does not give", shortened(value));
+    let unread = |_| format!("elements {} that MLIR does not give", shortened(value));
     let numbers = match kind {
-        Kind::F32 => (0..count).map(|at| dense.f32_element(at).map(f64::from)).collect::<Result<_, _>>(),
-        Kind::F64 => (0..count).map(|at| dense.f64_element(at)).collect(),
-        Kind::I8 => (0..count).map(|at| dense.i8_element(at).map(f64::from)).collect(),
-        Kind::I16 => (0..count).map(|at| dense.i16_element(at).map(f64::from)).collect(),
-        Kind::I32 => (0..count).map(|at| dense.i32_element(at).map(f64::from)).collect(),
-        Kind::I64 => (0..count).map(|at| dense.i64_element(at).map(|number| number as f64)).collect(),
-        Kind::Index => (0..count).map(|at| dense.index_element(at).map(|number| number as f64)).collect(),
-        Kind::I1 => (0..count).map(|at| dense.bool_element(at).map(|bit| f64::from(u8::from(bit)))).collect(),
-        Kind::Bf16 | Kind::F16 => return halves(value, kind, count),
-        Kind::I4 | Kind::F8e4m3 | Kind::F8e5m2 => {
-            return Err(format!("MLIR's C API does not read the elements of {}", shortened(value)));
+        Kind::I1 => {
+            let bits = (0..count).map(|at| dense.bool_element(at).map(|bit| f64::from(u8::from(bit))));
+            bits.collect::<Result<_, _>>().map_err(unread)?
+        }
+        Kind::Index => {
+            let indices = (0..count).map(|at| dense.index_element(at).map(|number| number as f64));
+            indices.collect::<Result<_, _>>().map_err(unread)?
+        }
+        Kind::F64
+        | Kind::F32
+        | Kind::F16
+        | Kind::Bf16
+        | Kind::F8e4m3
+        | Kind::F8e5m2
+        | Kind::I64
+        | Kind::I32
+        | Kind::I16
+        | Kind::I8
+        | Kind::I4 => {
+            let bytes = capi::dense_bytes(value, count, element_size(kind));
+            let bytes = bytes.ok_or_else(|| format!("a constant {} without elements", shortened(value)))?;
+            numbers(&bytes, kind, count)?
         }
     };
-    finite(numbers.map_err(unread)?, kind)
-}
-
-fn halves(value: Attribute<'_>, kind: Kind, count: usize) -> Result<Elements, String> {
-    let bits = capi::halves(value, count).ok_or("a constant without elements")?;
-    let Some(dtype) = kind.stored() else { return Err("a constant without a format".to_owned()) };
-    let numbers: Vec<f64> = bits.iter().map(|&bits| visa_numerics::to_f64(dtype, u32::from(bits))).collect();
     finite(numbers, kind)
 }
 
-fn resource(value: Attribute<'_>, kind: Kind, count: usize) -> Result<Elements, String> {
-    let format = match kind {
-        Kind::F32 => ResourceFormat::F32,
-        Kind::F64 => ResourceFormat::F64,
-        Kind::I8 => ResourceFormat::I8,
-        Kind::I16 => ResourceFormat::I16,
-        Kind::I32 => ResourceFormat::I32,
-        Kind::I64 => ResourceFormat::I64,
-        Kind::F16 | Kind::Bf16 | Kind::F8e4m3 | Kind::F8e5m2 | Kind::I4 | Kind::I1 | Kind::Index => {
-            return Err(format!(
-                "a resource with elements that MLIR's C API does not read, {}; expected `dense`, or `f32` or integers \
-                 of 8 bits or more",
-                shortened(value)
-            ));
+/// Bytes of a stored element.
+fn element_size(kind: Kind) -> usize {
+    match kind {
+        Kind::F64 | Kind::I64 | Kind::Index => 8,
+        Kind::F32 | Kind::I32 => 4,
+        Kind::F16 | Kind::Bf16 | Kind::I16 => 2,
+        Kind::F8e4m3 | Kind::F8e5m2 | Kind::I8 | Kind::I4 | Kind::I1 => 1,
+    }
+}
+
+/// The numbers of stored elements.
+fn numbers(bytes: &[u8], kind: Kind, count: usize) -> Result<Vec<f64>, String> {
+    let size = element_size(kind);
+    if bytes.len() != size * count {
+        return Err(format!("its elements have {} bytes; expected {} of {size}", bytes.len(), count));
+    }
+    bytes.chunks_exact(size).map(|bytes| number_of(bytes, kind)).collect()
+}
+
+/// The number of a stored element.
+fn number_of(bytes: &[u8], kind: Kind) -> Result<f64, String> {
+    let bits = bytes.iter().rev().fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
+    // The sign of an integer is its last bit.
+    let unused = u64::BITS - 8 * bytes.len() as u32;
+    let signed = (bits << unused).cast_signed() >> unused;
+    match kind {
+        Kind::F64 => Ok(f64::from_bits(bits)),
+        Kind::F32 | Kind::F16 | Kind::Bf16 | Kind::F8e4m3 | Kind::F8e5m2 => {
+            let dtype = kind.stored().ok_or("a constant without a format")?;
+            Ok(visa_numerics::to_f64(dtype, bits as u32))
         }
-    };
-    let numbers = (0..count).map(|at| capi::resource_element(value, format, at));
-    finite(numbers.collect::<Option<_>>().ok_or("a resource with too many elements")?, kind)
+        Kind::I64 | Kind::I32 | Kind::I16 | Kind::I8 | Kind::Index => Ok(signed as f64),
+        Kind::I4 => Ok((((bits & 15) ^ 8).cast_signed() - 8) as f64),
+        Kind::I1 => Ok(f64::from(u8::from(bits != 0))),
+    }
 }
 
 /// Numbers, or their bits if one of them is NaN.

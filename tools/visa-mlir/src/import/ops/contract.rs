@@ -20,12 +20,12 @@ pub(crate) fn is_contraction(
     over: &[Axis],
 ) -> Result<bool, Diagnostic> {
     let (Data::Value(l), Data::Value(r)) = (&left.data, &right.data) else { return Ok(false) };
-    let (l, r) = (emit.axes_of(*l), emit.axes_of(*r));
+    let (l, r) = (emit.axes_of(*l)?, emit.axes_of(*r)?);
     let shared = over.iter().any(|axis| l.contains(axis) && r.contains(axis));
     if !shared {
         return Ok(false);
     }
-    if operands(emit, left, right).is_some() {
+    if operands(emit, left, right)?.is_some() {
         return Ok(true);
     }
     let same = l.iter().all(|axis| r.contains(axis)) && r.iter().all(|axis| l.contains(axis));
@@ -33,21 +33,19 @@ pub(crate) fn is_contraction(
 }
 
 /// The operands of a contraction that is exact, if both are in one format that contracts.
-fn operands(emit: &Emitter<'_>, left: &Elem, right: &Elem) -> Option<[Narrow; 2]> {
+fn operands(emit: &Emitter<'_>, left: &Elem, right: &Elem) -> Result<Option<[Narrow; 2]>, Diagnostic> {
     let narrow = |elem: &Elem| match (elem.narrow, &elem.data) {
         (Some(narrow), _) => Some(narrow),
         (None, Data::Value(value)) => Some(Narrow { value: *value, point: 0 }),
         (None, _) => None,
     };
-    let both = [narrow(left)?, narrow(right)?];
-    let takes = |narrow: &Narrow| emit.dtype(narrow.value).info().contraction.is_some();
-    let fits = |narrow: &Narrow| {
-        let least = if emit.dtype(narrow.value) == DType::I4 { 9 } else { 129 };
-        narrow.point == 0 || narrow.point.abs() < least
-    };
-    let [l, r] = both.map(|narrow| emit.dtype(narrow.value));
-    let is_same = l == r || !l.is_float() && !r.is_float() && both.iter().all(|narrow| narrow.point == 0);
-    (both.iter().all(|narrow| takes(narrow) && fits(narrow)) && is_same && l == r).then_some(both)
+    let (Some(left), Some(right)) = (narrow(left), narrow(right)) else { return Ok(None) };
+    let dtype = emit.dtype(left.value)?;
+    // A zero point has one bit more than the integers.
+    let least = if dtype == DType::I4 { 9 } else { 129 };
+    let fits = |narrow: &Narrow| narrow.point == 0 || narrow.point.abs() < least;
+    let is_taken = dtype.info().contraction.is_some() && emit.dtype(right.value)? == dtype;
+    Ok((is_taken && fits(&left) && fits(&right)).then_some([left, right]))
 }
 
 /// The sum of the products of two elements along axes, in any order.
@@ -61,29 +59,29 @@ pub(crate) fn contracted(
     kind: Kind,
     precision: Option<Precision>,
 ) -> Result<Elem, Diagnostic> {
-    let value = match (operands(emit, left, right), precision) {
+    let value = match (operands(emit, left, right)?, precision) {
         (Some(both), _) => exact(emit, both, over)?,
         (None, Some(precision)) if left.kind.is_float() => rounded(emit, left, right, over, precision)?,
-        (None, _) => return Err(unspecified(emit, left, right)),
+        (None, _) => return Err(unspecified(emit, left, right)?),
     };
     Ok(Elem { kind, data: Data::Value(value), range: kind.range(), narrow: None })
 }
 
-fn unspecified(emit: &Emitter<'_>, left: &Elem, right: &Elem) -> Diagnostic {
+fn unspecified(emit: &Emitter<'_>, left: &Elem, right: &Elem) -> Result<Diagnostic, Diagnostic> {
     let name = |elem: &Elem| match elem.data {
-        Data::Value(value) => emit.dtype(value).to_string(),
-        Data::Number(_) | Data::Term(..) | Data::Undefined => elem.kind.computed().to_string(),
+        Data::Value(value) => emit.dtype(value),
+        Data::Number(_) | Data::Term(..) | Data::Undefined => Ok(elem.kind.computed()),
     };
     let message = format!(
         "a contraction of `{}` and `{}`: the Contraction Engine multiplies `bf16`, and rounding the operands has to \
          be asked for",
-        name(left),
-        name(right)
+        name(left)?,
+        name(right)?
     );
-    emit.refuse(message).fix(
+    Ok(emit.refuse(message).fix(
         "use `--contract bf16` to round both operands, or `--contract bf16x3` for three products, near `f32`"
             .to_owned(),
-    )
+    ))
 }
 
 /// A contraction whose products are exact.
@@ -98,7 +96,7 @@ fn exact(emit: &mut Emitter<'_>, both: [Narrow; 2], over: &[Axis]) -> Result<Val
 
 /// Integers minus their zero point, with a bit more.
 fn shifted(emit: &mut Emitter<'_>, narrow: Narrow) -> Result<ValueId, Diagnostic> {
-    let wider = if emit.dtype(narrow.value) == DType::I4 { DType::I5 } else { DType::I9 };
+    let wider = if emit.dtype(narrow.value)? == DType::I4 { DType::I5 } else { DType::I9 };
     let wide = emit.cast(narrow.value, wider)?;
     if narrow.point == 0 {
         return Ok(wide);
@@ -136,9 +134,10 @@ fn parts(
     elem: &Elem,
     precision: Precision,
 ) -> Result<(ValueId, Option<ValueId>), Diagnostic> {
-    let narrow = elem.narrow.map(|narrow| narrow.value).filter(|&value| emit.dtype(value) == DType::Bf16);
-    if let Some(value) = narrow {
-        return Ok((value, None));
+    if let Some(narrow) = elem.narrow
+        && emit.dtype(narrow.value)? == DType::Bf16
+    {
+        return Ok((narrow.value, None));
     }
     let computed = emit.computed(elem)?;
     let whole = emit.built(&computed)?.of_kind(Kind::F32);

@@ -5,6 +5,7 @@ use crate::import::emit::function::Function;
 use crate::import::importer::Importer;
 use crate::import::ops::composite;
 use crate::import::read::types::Kind;
+use crate::import::tensor::at_number;
 use melior::ir::operation::OperationRef;
 use visa_ir::diag::Diagnostic;
 
@@ -22,12 +23,15 @@ pub(crate) fn element(
     let table = composite::operand(importer, op, 0)?;
     let Data::Value(mut value) = table.elem.data else { return Ok(table.elem) };
     let emit = &mut importer.emit;
+    if args.len() != table.dims.len() + 1 {
+        return Err(emit.refuse("has another number of indices than its tensor has dimensions"));
+    }
     let indices: Vec<_> = args[1..].iter().zip(&table.dims).zip(&table.shape).collect();
     // A dimension that a loop counts gets its name, another one a name that no index has.
     let (mut pairs, mut along, mut counted) = (Vec::new(), Vec::new(), Vec::new());
     for ((index, dim), &size) in indices {
         let Some(axis) = dim else { continue };
-        let loop_axis = emit.coordinate(index).filter(|axis| emit.axes.size(axis) == size);
+        let loop_axis = emit.coordinate(index).filter(|axis| emit.axes.size(axis) == Some(size));
         if let Some(name) = loop_axis.filter(|name| !counted.contains(name)) {
             counted.push(name.clone());
             pairs.push((axis.clone(), name));
@@ -39,8 +43,14 @@ pub(crate) fn element(
     }
     value = emit.rename(value, &pairs)?;
     for (index, axis) in along {
+        if let Some(number) = index.as_number() {
+            let last = emit.size(&axis)?.cast_signed() - 1;
+            let at = if may_leave { number.clamp(0.0, last as f64) } else { number };
+            value = at_number(emit, value, at as i64, &axis)?;
+            continue;
+        }
         let mut index = index.clone().of_kind(Kind::I32);
-        let last = emit.axes.size(&axis) as i64 - 1;
+        let last = emit.size(&axis)?.cast_signed() - 1;
         if may_leave && (index.range.0 < 0 || index.range.1 > last) {
             let inside = emit.apply(Function::Max, &[&index, &Elem::number(Kind::I32, 0.0)], Kind::I32)?;
             index =

@@ -8,7 +8,7 @@ use crate::import::ops::body::Body;
 use crate::import::ops::composite;
 use crate::import::ops::contract::{contracted, is_contraction};
 use crate::import::ops::reduce::{
-    Combine, Position, Reduction, position, positioned, reduced, reduction, with_initial,
+    Combine, Position, Reduction, Term, position, positioned, reduced, reduction, with_initial,
 };
 use crate::import::read::attributes::{Key, key, op_key};
 use crate::import::read::loops::Loops;
@@ -33,6 +33,9 @@ pub(crate) fn generic<'c, 'a>(
     let name = importer.name(op);
     let refuse = |importer: &Importer<'_, '_>, why: String| importer.emit.refuse(format!("`{name}`: {why}"));
     let loops = Loops::of(op).map_err(|why| refuse(importer, why))?;
+    if loops.extents.contains(&0) {
+        return without_iterations(importer, op, loops.inputs);
+    }
     let axes = importer.loop_axes(op_key(&op));
     let whole = |importer: &Importer<'_, '_>, operand| (key(operand), importer.known(key(operand)).cloned());
     let operands = op.operands().map(|operand| whole(importer, operand)).collect();
@@ -83,14 +86,16 @@ pub(crate) fn generic<'c, 'a>(
         if let Found::Reduction(sum) = &found
             && sum.combine == Combine::Add
         {
-            products.extend(
-                sum.terms().map(|(term, _)| term).filter(|&term| factors(&body, importer, term).is_some()),
-            );
+            let values = sum.terms.iter().filter_map(|(term, _)| match *term {
+                Term::Value(value) => Some(value),
+                Term::Product(..) => None,
+            });
+            products.extend(values.filter(|&value| factors(&body, importer, value).is_some()));
         }
         reductions.insert(at, found);
     }
     body.compute(importer, &nest, &products)?;
-    importer.at(op.location());
+    importer.at(op);
     for (at, yielded) in wanted {
         let elem = match reductions.get(&at) {
             None => body.value(importer, yielded)?,
@@ -99,7 +104,7 @@ pub(crate) fn generic<'c, 'a>(
                 with_initial(&mut importer.emit, found.combine, sum, &initial[at].1)?
             }
             Some(Found::Position(found)) => {
-                let next = body.value(importer, found.of.next)?;
+                let next = combined_value(importer, &body, &found.of)?;
                 let index = body.value(importer, found.index)?;
                 positioned(&mut importer.emit, found.of.combine, (&next, &index), &over)?
             }
@@ -110,6 +115,19 @@ pub(crate) fn generic<'c, 'a>(
         let parts = maps[loops.inputs + at].iter().zip(&shape).map(|(index, &size)| nest.parts(index, size));
         let parts = parts.collect();
         let tensor = Tensor::over(&mut importer.emit, elem, shape, (parts, dims))?;
+        importer.bind(key(result), tensor);
+    }
+    Ok(())
+}
+
+/// Imports an operation whose loops have no iteration: its results are its outputs.
+fn without_iterations(
+    importer: &mut Importer<'_, '_>,
+    op: OperationRef<'_, '_>,
+    inputs: usize,
+) -> Result<(), Diagnostic> {
+    for (at, result) in op.results().enumerate() {
+        let tensor = importer.whole_operand(op, inputs + at)?;
         importer.bind(key(result), tensor);
     }
     Ok(())
@@ -159,6 +177,16 @@ fn factors(body: &Body<'_, '_>, importer: &Importer<'_, '_>, value: Key) -> Opti
     (left != right).then_some([left, right])
 }
 
+/// The element that each iteration of a maximum, a minimum or a product combines.
+fn combined_value(
+    importer: &Importer<'_, '_>,
+    body: &Body<'_, '_>,
+    found: &Reduction,
+) -> Result<Elem, Diagnostic> {
+    let value = found.value().ok_or_else(|| importer.emit.refuse("a product that is reduced by no sum"))?;
+    body.value(importer, value)
+}
+
 /// A reduction along axes; sums of products of two tensors are contractions.
 fn reduce(
     importer: &mut Importer<'_, '_>,
@@ -167,19 +195,24 @@ fn reduce(
     over: &[Axis],
 ) -> Result<Elem, Diagnostic> {
     if found.combine != Combine::Add {
-        let next = body.value(importer, found.next)?;
+        let next = combined_value(importer, body, found)?;
         return reduced(&mut importer.emit, found.combine, &next, over);
     }
     // Terms that are no products are added before they are summed.
     let (mut plain, mut sum): (Option<Elem>, Option<Elem>) = (None, None);
-    for (term, negative) in found.terms() {
-        if body.elem(term).is_some() || importer.known(term).is_some() {
-            let elem = body.value(importer, term)?;
-            plain = Some(with_term(importer, plain, elem, negative)?);
-        } else {
-            let elem = summed_product(importer, body, term, over)?;
-            sum = Some(with_term(importer, sum, elem, negative)?);
-        }
+    for &(term, negative) in &found.terms {
+        let product = match term {
+            Term::Value(value) if body.elem(value).is_some() || importer.known(value).is_some() => {
+                let elem = body.value(importer, value)?;
+                plain = Some(with_term(importer, plain, elem, negative)?);
+                continue;
+            }
+            Term::Value(value) => factors(body, importer, value),
+            Term::Product(left, right) => Some([left, right]),
+        };
+        let product = product.ok_or_else(|| importer.emit.refuse("a term of a sum is not known"))?;
+        let elem = summed_product(importer, body, product, over)?;
+        sum = Some(with_term(importer, sum, elem, negative)?);
     }
     let plain = plain.map(|elem| reduced(&mut importer.emit, Combine::Add, &elem, over)).transpose()?;
     match (plain, sum) {
@@ -212,11 +245,9 @@ fn with_term(
 fn summed_product(
     importer: &mut Importer<'_, '_>,
     body: &Body<'_, '_>,
-    term: Key,
+    [left, right]: [Key; 2],
     over: &[Axis],
 ) -> Result<Elem, Diagnostic> {
-    let [left, right] = factors(body, importer, term)
-        .ok_or_else(|| importer.emit.refuse("a product of a sum has two factors"))?;
     let (left, right) = (body.value(importer, left)?, body.value(importer, right)?);
     let (left, right) = (importer.emit.built(&left)?, importer.emit.built(&right)?);
     let kind = left.kind;
@@ -240,9 +271,7 @@ fn check_range(
         return Ok(());
     }
     let largest = |elem: &Elem| elem.range.0.saturating_abs().max(elem.range.1.saturating_abs());
-    let count =
-        over.iter().fold(1_i64, |count, axis| count.saturating_mul(importer.emit.axes.size(axis) as i64));
-    let sum = largest(left).saturating_mul(largest(right)).saturating_mul(count);
+    let sum = largest(left).saturating_mul(largest(right)).saturating_mul(importer.emit.count(over)?);
     if sum <= i64::from(i32::MAX) {
         return Ok(());
     }

@@ -39,7 +39,7 @@ pub(crate) fn unrolled(
     while at < end {
         importer.iterations += 1;
         if importer.iterations > MAX_ITERATIONS {
-            importer.at(op.location());
+            importer.at(op);
             let most = counted(MAX_ITERATIONS, "iteration");
             return Err(importer
                 .emit
@@ -69,7 +69,7 @@ fn iteration(
     import: Import,
 ) -> Result<Vec<Tensor>, Diagnostic> {
     for op in operations(block) {
-        importer.at(op.location());
+        importer.at(op);
         if name(op) == "scf.yield" {
             return (0..count).map(|at| importer.whole_operand(op, at)).collect();
         }

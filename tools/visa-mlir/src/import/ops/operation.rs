@@ -5,6 +5,7 @@ use crate::import::emit::scalar;
 use crate::import::importer::{Importer, result_of};
 use crate::import::ops::composite;
 use crate::import::ops::constants;
+use crate::import::ops::extract;
 use crate::import::ops::generic;
 use crate::import::ops::loops;
 use crate::import::ops::shapes;
@@ -37,6 +38,8 @@ pub(crate) fn operation(importer: &mut Importer<'_, '_>, op: OperationRef<'_, '_
     let (kind, shape) =
         types::tensor(result.r#type()).map_err(|why| importer.emit.refuse(format!("`{name}`: {why}")))?;
     let tensor = match read {
+        // A tensor without elements needs no operation.
+        Some(_) if shape.contains(&0) => Tensor::uniform(Elem::undefined(kind), shape),
         Some(read) => on_tensors(importer, op, read, (kind, shape))?,
         None if shape.is_empty() && (name.starts_with("arith.") || name.starts_with("math.")) => {
             let args = (0..op.operand_count()).map(|at| Ok(importer.whole_operand(op, at)?.elem));
@@ -72,13 +75,17 @@ fn on_tensors(
         TensorOp::InsertSlice => slices::insert(importer, op, shape)?,
         TensorOp::Concat => slices::concat(importer, op, shape)?,
         TensorOp::Gather => shapes::gather(importer, op, shape)?,
-        TensorOp::FromElements | TensorOp::Extract if op.operand_count() == 1 => {
+        TensorOp::FromElements if op.operand_count() == 1 => {
             Tensor::uniform(composite::operand(importer, op, 0)?.elem, shape)
+        }
+        TensorOp::Extract => {
+            let args = (0..op.operand_count()).map(|at| Ok(importer.whole_operand(op, at)?.elem));
+            let args = args.collect::<Result<Vec<_>, Diagnostic>>()?;
+            Tensor::uniform(extract::element(importer, op, &args, false)?, shape)
         }
         TensorOp::Softmax => softmax::softmax(importer, op)?,
         TensorOp::Dim => Tensor::uniform(Elem::number(kind, shapes::dim(importer, op)? as f64), shape),
         TensorOp::FromElements
-        | TensorOp::Extract
         | TensorOp::Call
         | TensorOp::Return
         | TensorOp::For

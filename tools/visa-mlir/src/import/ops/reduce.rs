@@ -1,5 +1,6 @@
 //! Reductions: the function that combines the result so far with the next element.
 
+use crate::import::emit::axes::Axis;
 use crate::import::emit::compare::{self, FloatPredicate, IntegerPredicate};
 use crate::import::emit::elem::{Data, Elem};
 use crate::import::emit::emitter::Emitter;
@@ -39,7 +40,7 @@ const MAX_TERMS: usize = 16;
 
 words! {
     /// An operation that adds to a sum, or subtracts from it.
-    enum Summed: ScalarOp { AddF, AddI, SubF, SubI }
+    enum Summed: ScalarOp { AddF, AddI, SubF, SubI, Fma }
 }
 
 words! {
@@ -55,6 +56,9 @@ impl Combine {
         let condition = kind == Kind::I1;
         match op {
             Repeated::AddF | Repeated::AddI => Some(Self::Add),
+            // A condition that holds is -1 in operations with signs.
+            Repeated::MulI | Repeated::MaxSI if condition => Some(Self::And),
+            Repeated::MinSI if condition => Some(Self::Or),
             Repeated::MulF | Repeated::MulI => Some(Self::Mul),
             Repeated::MaximumF | Repeated::MaxNumF | Repeated::MaxSI => Some(Self::Max),
             Repeated::MinimumF | Repeated::MinNumF | Repeated::MinSI => Some(Self::Min),
@@ -62,6 +66,16 @@ impl Combine {
             Repeated::OrI => condition.then_some(Self::Or),
             Repeated::MinUI => Some(if condition { Self::And } else { Self::MinUnsigned }),
             Repeated::MaxUI => Some(if condition { Self::Or } else { Self::MaxUnsigned }),
+        }
+    }
+
+    /// The function that a choice of two elements is.
+    pub(crate) fn of_extreme(extreme: Extreme) -> Self {
+        match extreme {
+            Extreme::Max => Self::Max,
+            Extreme::Min => Self::Min,
+            Extreme::MaxUnsigned => Self::MaxUnsigned,
+            Extreme::MinUnsigned => Self::MinUnsigned,
         }
     }
 
@@ -104,38 +118,51 @@ fn float_range((least, greatest): (i64, i64)) -> (f64, f64) {
     (least as f64, greatest as f64)
 }
 
-/// A reduction of a body: its function, and the value that each iteration combines.
+/// An element that a reduction combines in each iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Term {
+    Value(Key),
+    /// The product of two values, as `math.fma` adds it.
+    Product(Key, Key),
+}
+
+/// A reduction of a body: its function, and the elements that each iteration combines.
 pub(crate) struct Reduction {
     pub(crate) combine: Combine,
-    pub(crate) next: Key,
-    /// True if `next` is subtracted.
-    pub(crate) negative: bool,
-    /// Further values that each iteration adds, and true for those that it subtracts.
-    pub(crate) further: Vec<(Key, bool)>,
+    pub(crate) next: Term,
+    /// All elements that each iteration combines, and true for those that it subtracts.
+    pub(crate) terms: Vec<(Term, bool)>,
 }
 
 impl Reduction {
-    fn of(combine: Combine, next: Key) -> Self {
-        Self { combine, next, negative: false, further: Vec::new() }
+    fn of(combine: Combine, next: Term) -> Self {
+        Self { combine, next, terms: vec![(next, false)] }
     }
 
-    /// The values that each iteration combines, and true for those that are subtracted.
-    pub(crate) fn terms(&self) -> impl Iterator<Item = (Key, bool)> {
-        std::iter::once((self.next, self.negative)).chain(self.further.iter().copied())
+    /// The value that each iteration combines, if it is one that the body computes.
+    pub(crate) fn value(&self) -> Option<Key> {
+        match self.next {
+            Term::Value(value) => Some(value),
+            Term::Product(..) => None,
+        }
     }
 }
 
 /// The values that a sum adds to the result so far, and true for those that it subtracts; `None` if it is no such sum.
-fn added(body: &Body<'_, '_>, mut value: Key, so_far: Key) -> Option<Vec<(Key, bool)>> {
+fn added(body: &Body<'_, '_>, mut value: Key, so_far: Key) -> Option<Vec<(Term, bool)>> {
     let mut terms = Vec::new();
     while value != so_far {
         let op = body.definition(value).filter(|_| terms.len() < MAX_TERMS)?;
-        let [left, right] = <[Key; 2]>::try_from(op.operands().map(key).collect::<Vec<_>>()).ok()?;
-        let (sum, term, negative) = match (known(op)?, body.is_carried(left), body.is_carried(right)) {
-            (Summed::AddF | Summed::AddI, true, false) => (left, right, false),
-            (Summed::AddF | Summed::AddI, false, true) => (right, left, false),
-            (Summed::SubF | Summed::SubI, true, false) => (left, right, true),
-            (Summed::AddF | Summed::AddI | Summed::SubF | Summed::SubI, _, _) => return None,
+        let (read, operands) = (known(op)?, op.operands().map(key).collect::<Vec<_>>());
+        let carried: Vec<bool> = operands.iter().map(|&operand| body.is_carried(operand)).collect();
+        let (sum, term, negative) = match (read, operands.as_slice(), carried.as_slice()) {
+            (Summed::AddF | Summed::AddI, &[sum, term], [true, false]) => (sum, Term::Value(term), false),
+            (Summed::AddF | Summed::AddI, &[term, sum], [false, true]) => (sum, Term::Value(term), false),
+            (Summed::SubF | Summed::SubI, &[sum, term], [true, false]) => (sum, Term::Value(term), true),
+            (Summed::Fma, &[left, right, sum], [false, false, true]) => {
+                (sum, Term::Product(left, right), false)
+            }
+            (Summed::AddF | Summed::AddI | Summed::SubF | Summed::SubI | Summed::Fma, _, _) => return None,
         };
         terms.push((term, negative));
         value = sum;
@@ -153,11 +180,10 @@ pub(crate) fn reduction(body: &Body<'_, '_>, yielded: Key, so_far: Key) -> Resul
     let op = op.ok_or("the result does not depend on the elements before it, although loops are reduced")?;
     let operands: Vec<Key> = op.operands().map(key).collect();
     let is_condition = op.results().next().is_some_and(|result| kind_of(result) == Ok(Kind::I1));
-    if let Some([(next, negative), further @ ..]) =
-        added(body, yielded, so_far).as_deref().filter(|_| !is_condition)
+    if let Some(terms) = added(body, yielded, so_far).filter(|_| !is_condition)
+        && let Some(&(next, _)) = terms.first()
     {
-        let further = further.to_vec();
-        return Ok(Reduction { combine: Combine::Add, next: *next, negative: *negative, further });
+        return Ok(Reduction { combine: Combine::Add, next, terms });
     }
     let kind = op.operand(0).map_err(|error| error.to_string()).and_then(kind_of)?;
     let combine = known(op).and_then(Repeated::of).and_then(|op| Combine::of(op, kind));
@@ -168,7 +194,7 @@ pub(crate) fn reduction(body: &Body<'_, '_>, yielded: Key, so_far: Key) -> Resul
             (true, true) | (false, false) => None,
         };
         if let Some(next) = next.filter(|&next| !body.is_carried(next)) {
-            return Ok(Reduction::of(combine, next));
+            return Ok(Reduction::of(combine, Term::Value(next)));
         }
     }
     selection(body, yielded, so_far)
@@ -179,11 +205,11 @@ pub(crate) fn reduction(body: &Body<'_, '_>, yielded: Key, so_far: Key) -> Resul
 fn selection(body: &Body<'_, '_>, yielded: Key, so_far: Key) -> Option<Reduction> {
     let define = |value| body.definition(value);
     let [next] = <[Key; 1]>::try_from(choice::leaves(&define, yielded, &[so_far])).ok()?;
-    let combine = match choice::extreme(&define, yielded, [so_far, next])? {
-        Extreme::Max => Combine::Max,
-        Extreme::Min => Combine::Min,
-    };
-    Some(Reduction::of(combine, next))
+    let combine = Combine::of_extreme(choice::extreme(&define, yielded, [so_far, next])?);
+    // The extreme of conditions has another name.
+    let is_condition =
+        body.definition(yielded)?.results().next().is_some_and(|result| kind_of(result) == Ok(Kind::I1));
+    (!is_condition).then(|| Reduction::of(combine, Term::Value(next)))
 }
 
 /// The position of the first greatest or least element, which is yielded in addition to that.
@@ -200,6 +226,7 @@ pub(crate) fn position(
     so_far: [Key; 2],
 ) -> Option<Position> {
     let of = reduction(body, extreme, so_far[1]).ok()?;
+    let next = of.value()?;
     let is_more: fn(f64, f64) -> bool = match of.combine {
         Combine::Max => |element, before| element > before,
         Combine::Min => |element, before| element < before,
@@ -211,12 +238,12 @@ pub(crate) fn position(
         | Combine::MinUnsigned => return None,
     };
     let define = |value| body.definition(value);
-    let leaves = choice::leaves(&define, yielded, &[so_far[0], so_far[1], of.next]);
+    let leaves = choice::leaves(&define, yielded, &[so_far[0], so_far[1], next]);
     let [index] = <[Key; 1]>::try_from(leaves).ok()?;
     // A later position is greater than an earlier one.
     let (earlier, later) = (3.0, 7.0);
     let chosen = |before: f64, element: f64| {
-        let known = [(so_far[0], earlier), (so_far[1], before), (of.next, element), (index, later)];
+        let known = [(so_far[0], earlier), (so_far[1], before), (next, element), (index, later)];
         choice::value(&define, yielded, &HashMap::from(known))
     };
     let samples = || choice::SAMPLES.into_iter();
@@ -237,7 +264,7 @@ pub(crate) fn positioned(
     emit: &mut Emitter<'_>,
     combine: Combine,
     (next, index): (&Elem, &Elem),
-    over: &[crate::import::emit::axes::Axis],
+    over: &[Axis],
 ) -> Result<Elem, Diagnostic> {
     let next = emit.built(next)?;
     let best = reduced(emit, combine, &next, over)?;
@@ -261,7 +288,7 @@ pub(crate) fn reduced(
     emit: &mut Emitter<'_>,
     combine: Combine,
     next: &Elem,
-    over: &[crate::import::emit::axes::Axis],
+    over: &[Axis],
 ) -> Result<Elem, Diagnostic> {
     let kind = next.kind;
     if combine == Combine::Mul && !kind.is_float() {
@@ -283,18 +310,14 @@ pub(crate) fn reduced(
     }
     // The engine adds integers with saturation, which no sum within `i32` meets.
     let within =
-        combine == Combine::Add && !kind.is_float() && largest_sum(emit, next, over) <= i64::from(i32::MAX);
+        combine == Combine::Add && !kind.is_float() && largest_sum(emit, next, over)? <= i64::from(i32::MAX);
     let name = if within { ReduceName::AddSat } else { combine.name() };
     let value = emit.reduce(name, value, over)?;
     Ok(Elem { kind, data: Data::Value(value), range: kind.range(), narrow: None })
 }
 
 /// The product of integers along axes: of the halves of each axis, which wraps as the products of elements do.
-fn product(
-    emit: &mut Emitter<'_>,
-    next: &Elem,
-    over: &[crate::import::emit::axes::Axis],
-) -> Result<Elem, Diagnostic> {
+fn product(emit: &mut Emitter<'_>, next: &Elem, over: &[Axis]) -> Result<Elem, Diagnostic> {
     let kind = next.kind;
     if matches!(kind, Kind::I64 | Kind::Index) {
         return Err(emit.refuse("a product in `i64` along a dimension, which may exceed `i32`"));
@@ -302,7 +325,7 @@ fn product(
     let mut value = emit.computed_value(next)?;
     value = emit.broadcast(value, over)?;
     for axis in over {
-        let (mut axis, mut size) = (axis.clone(), emit.axes.size(axis));
+        let (mut axis, mut size) = (axis.clone(), emit.size(axis)?);
         while size > 1 {
             if !size.is_multiple_of(2) {
                 let even = emit.axes.fresh("D", size + 1);
@@ -325,15 +348,11 @@ fn product(
 }
 
 /// Checks that a sum in `i64` fits `i32`.
-fn check_sum(
-    emit: &Emitter<'_>,
-    next: &Elem,
-    over: &[crate::import::emit::axes::Axis],
-) -> Result<(), Diagnostic> {
+fn check_sum(emit: &Emitter<'_>, next: &Elem, over: &[Axis]) -> Result<(), Diagnostic> {
     if !matches!(next.kind, Kind::I64 | Kind::Index) {
         return Ok(());
     }
-    if largest_sum(emit, next, over) <= i64::from(i32::MAX) {
+    if largest_sum(emit, next, over)? <= i64::from(i32::MAX) {
         return Ok(());
     }
     Err(emit.refuse("a sum in `i64` that may exceed `i32`, which the machine computes in"))
@@ -351,15 +370,28 @@ pub(crate) fn with_initial(
         return emit.rounded(reduced);
     }
     let kind = reduced.kind;
+    combined(emit, combine, [initial, &reduced], kind)
+}
+
+/// Combines two elements, and rounds to a kind.
+///
+/// # Errors
+/// Those of the operations that it takes.
+pub(crate) fn combined(
+    emit: &mut Emitter<'_>,
+    combine: Combine,
+    both: [&Elem; 2],
+    kind: Kind,
+) -> Result<Elem, Diagnostic> {
     if matches!(combine, Combine::MaxUnsigned | Combine::MinUnsigned) {
-        return integers::unsigned_extreme(emit, combine.function(), [initial, &reduced], kind);
+        return integers::unsigned_extreme(emit, combine.function(), both, kind);
     }
-    let elem = emit.apply(combine.function(), &[initial, &reduced], kind)?;
+    let elem = emit.apply(combine.function(), &both, kind)?;
     emit.rounded(elem)
 }
 
 /// The greatest distance to zero that a sum of integers may have.
-fn largest_sum(emit: &Emitter<'_>, next: &Elem, over: &[crate::import::emit::axes::Axis]) -> i64 {
-    let count = over.iter().fold(1_i64, |count, axis| count.saturating_mul(emit.axes.size(axis) as i64));
-    next.range.0.saturating_abs().max(next.range.1.saturating_abs()).saturating_mul(count)
+fn largest_sum(emit: &Emitter<'_>, next: &Elem, over: &[Axis]) -> Result<i64, Diagnostic> {
+    let largest = next.range.0.saturating_abs().max(next.range.1.saturating_abs());
+    Ok(largest.saturating_mul(emit.count(over)?))
 }

@@ -72,7 +72,7 @@ pub(crate) fn expand(
             dims[*dim] = Some(axis.clone());
             continue;
         }
-        let mut taken = importer.emit.axes_of(value);
+        let mut taken = importer.emit.axes_of(value)?;
         let mut to = Vec::new();
         for &dim in &long {
             let name = importer.free_axis(proposed.get(dim).cloned().flatten(), shape[dim], &taken);
@@ -137,7 +137,7 @@ pub(crate) fn gather(
     let emit = &mut importer.emit;
     // Axes that table and index share would be read together.
     let index_value = emit.computed_value(&index.elem.clone().of_kind(Kind::I32))?;
-    let shared = emit.axes_of(index_value);
+    let shared = emit.axes_of(index_value)?;
     let mut pairs = Vec::new();
     let mut table_dims = table.dims.clone();
     for (dim, &size) in table_dims.iter_mut().zip(&table.shape) {

@@ -81,6 +81,14 @@ fn offsets(
     Ok(all)
 }
 
+/// Checks that lists have an entry for each dimension: MLIR does not in damaged bytecode.
+fn check_rank(importer: &Importer<'_, '_>, lists: &[usize], rank: usize) -> Result<(), Diagnostic> {
+    match lists.iter().find(|&&length| length != rank) {
+        None => Ok(()),
+        Some(length) => Err(importer.emit.refuse(format!("a list of {length} for {rank} dimensions"))),
+    }
+}
+
 /// Checks that a slice is inside of a dimension.
 fn check_inside(
     importer: &Importer<'_, '_>,
@@ -118,7 +126,11 @@ pub(crate) fn pad(
     let tensor = composite::operand(importer, op, 0)?;
     let low = statics(importer, op, "static_low")?;
     statics(importer, op, "static_high")?;
+    check_rank(importer, &[low.len(), tensor.shape.len()], shape.len())?;
     let number = padding(importer, op)?;
+    if tensor.shape.contains(&0) {
+        return Ok(Tensor::uniform(Elem::number(tensor.kind(), number), shape));
+    }
     if tensor.elem.as_number() == Some(number) || low.is_empty() {
         return Ok(Tensor::uniform(tensor.elem, shape));
     }
@@ -135,7 +147,7 @@ pub(crate) fn pad(
             None => importer.emit.axes.fresh("D", tensor.shape[at]),
         };
         value = importer.emit.broadcast(value, std::slice::from_ref(&from))?;
-        let taken = importer.emit.axes_of(value);
+        let taken = importer.emit.axes_of(value)?;
         let to = axes[at].clone().filter(|axis| !taken.contains(axis));
         let to = to.unwrap_or_else(|| importer.emit.axes.fresh("D", shape[at]));
         value = importer.emit.extended(value, (&from, &to), low[at], number)?;
@@ -172,6 +184,7 @@ pub(crate) fn extract(
     let offsets = offsets(importer, op, 1)?;
     let sizes = statics(importer, op, "static_sizes")?;
     let strides = statics(importer, op, "static_strides")?;
+    check_rank(importer, &[offsets.len(), sizes.len(), strides.len()], tensor.shape.len())?;
     let kept = kept(&sizes, &shape);
     for (at, offset) in offsets.iter().enumerate() {
         check_inside(importer, offset, (sizes[at], strides[at]), tensor.shape[at])?;
@@ -202,7 +215,7 @@ pub(crate) fn extract(
             };
             continue;
         }
-        let taken = importer.emit.axes_of(value);
+        let taken = importer.emit.axes_of(value)?;
         let to = kept[at].and_then(|to| axes[to].clone()).filter(|axis| !taken.contains(axis));
         let to = to.unwrap_or_else(|| importer.emit.axes.fresh("D", size));
         value = match offset {
@@ -250,9 +263,13 @@ pub(crate) fn insert(
     shape: Vec<u64>,
 ) -> Result<Tensor, Diagnostic> {
     let (part, whole) = (composite::operand(importer, op, 0)?, composite::operand(importer, op, 1)?);
+    if part.shape.contains(&0) {
+        return Ok(whole);
+    }
     let offsets = offsets(importer, op, 2)?;
     let sizes = statics(importer, op, "static_sizes")?;
     let strides = statics(importer, op, "static_strides")?;
+    check_rank(importer, &[offsets.len(), sizes.len(), strides.len()], shape.len())?;
     for (at, offset) in offsets.iter().enumerate() {
         check_inside(importer, offset, (sizes[at], strides[at]), shape[at])?;
     }
@@ -272,9 +289,7 @@ pub(crate) fn insert(
     };
     let base = importer.emit.broadcast(base, &named)?;
     let mut value = importer.emit.value(&part.elem)?;
-    if importer.emit.dtype(value) != importer.emit.dtype(base) {
-        value = importer.emit.cast(value, importer.emit.dtype(base))?;
-    }
+    value = importer.emit.cast(value, importer.emit.dtype(base)?)?;
     // The part gets names that the whole lacks, and then the axes of the whole.
     let mut current = Vec::new();
     let mut pairs = Vec::new();
@@ -326,7 +341,7 @@ fn spread(
     stride: u64,
 ) -> Result<(ValueId, Elem), Diagnostic> {
     let emit = &mut importer.emit;
-    let (last, whole) = (emit.axes.size(own) as i64 - 1, emit.axes.size(axis) as i64);
+    let (last, whole) = (emit.size(own)?.cast_signed() - 1, emit.size(axis)?.cast_signed());
     let coordinate = Elem::value(Kind::I32, emit.index(axis)?).with_range((0, whole - 1));
     let (first, range) = match offset {
         Offset::Known(offset) => {
@@ -340,7 +355,7 @@ fn spread(
     let step = Elem::number(Kind::I32, stride as f64);
     let row = match stride {
         1 => distance.clone(),
-        _ => integers::floor(emit, "tensor.insert_slice", [&distance, &step], Kind::I32)?,
+        _ => integers::floor(emit, [&distance, &step], Kind::I32)?,
     };
     let row = emit.apply(Function::Max, &[&row, &Elem::number(Kind::I32, 0.0)], Kind::I32)?;
     let row = emit.apply(Function::Min, &[&row, &Elem::number(Kind::I32, last as f64)], Kind::I32)?;
@@ -365,7 +380,7 @@ fn beyond(
     let before = Elem::value(Kind::I32, before);
     let after = emit.compare(coordinate, &[Compare::Greater], (offset + size - 1) as f64)?;
     let after = Elem::value(Kind::I32, after);
-    match (offset, emit.axes.size(axis) - offset - size) {
+    match (offset, emit.size(axis)? - offset - size) {
         (0, _) => Ok(after),
         (_, 0) => Ok(before),
         (_, _) => emit.apply(Function::Or, &[&before, &after], Kind::I32),
@@ -395,8 +410,13 @@ pub(crate) fn concat(
         op.attribute("dim").ok().and_then(number).map(|dim| dim as usize).filter(|&dim| dim < shape.len());
     let dim =
         dim.ok_or_else(|| importer.emit.refuse("`tensor.concat` along a dimension that does not exist"))?;
-    if op.operand_count() == 1 {
-        return composite::operand(importer, op, 0);
+    let mut joined = Vec::new();
+    for at in 0..op.operand_count() {
+        joined.push(composite::operand(importer, op, at)?);
+    }
+    joined.retain(|tensor| !tensor.shape.contains(&0));
+    if let [tensor] = joined.as_slice() {
+        return Ok(tensor.clone());
     }
     let proposed = result_axes(importer, op, &shape);
     let mut axes: Vec<Option<Axis>> = Vec::new();
@@ -406,8 +426,7 @@ pub(crate) fn concat(
     }
     let (mut values, mut lists) = (Vec::new(), Vec::new());
     let mut kind = None;
-    for at in 0..op.operand_count() {
-        let tensor = composite::operand(importer, op, at)?;
+    for tensor in joined {
         kind = Some(tensor.kind());
         let own = importer.emit.axes.fresh("D", tensor.shape[dim]);
         let named = axes

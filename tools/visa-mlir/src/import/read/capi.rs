@@ -30,48 +30,15 @@ pub(crate) fn is_resource(attribute: Attribute<'_>) -> bool {
     unsafe { mlir_sys::mlirAttributeIsADenseResourceElements(attribute.to_raw()) }
 }
 
-/// Element formats of resources that MLIR's C API reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ResourceFormat {
-    /// `f32`.
-    F32,
-    /// `f64`.
-    F64,
-    /// `i8`.
-    I8,
-    /// `i16`.
-    I16,
-    /// `i32`.
-    I32,
-    /// `i64`.
-    I64,
-}
-
-/// An element of a resource, which [`is_resource`] holds for, and whose elements have this format and are more than
-/// `at`.
-pub(crate) fn resource_element(attribute: Attribute<'_>, format: ResourceFormat, at: usize) -> Option<f64> {
-    let (raw, at) = (attribute.to_raw(), isize::try_from(at).ok()?);
-    // SAFETY: the caller checked the attribute, its format and its length.
-    unsafe {
-        Some(match format {
-            ResourceFormat::F32 => f64::from(mlir_sys::mlirDenseFloatResourceElementsAttrGetValue(raw, at)),
-            ResourceFormat::F64 => mlir_sys::mlirDenseDoubleResourceElementsAttrGetValue(raw, at),
-            ResourceFormat::I8 => f64::from(mlir_sys::mlirDenseInt8ResourceElementsAttrGetValue(raw, at)),
-            ResourceFormat::I16 => f64::from(mlir_sys::mlirDenseInt16ResourceElementsAttrGetValue(raw, at)),
-            ResourceFormat::I32 => f64::from(mlir_sys::mlirDenseInt32ResourceElementsAttrGetValue(raw, at)),
-            ResourceFormat::I64 => mlir_sys::mlirDenseInt64ResourceElementsAttrGetValue(raw, at) as f64,
-        })
-    }
-}
-
-/// The bits of the elements of a `dense` attribute of 16-bit elements; `None` for other attributes. A splat has one.
-pub(crate) fn halves(attribute: Attribute<'_>, count: usize) -> Option<Vec<u16>> {
-    if !attribute.is_dense_fp_elements() {
+/// The bytes of the elements of a `dense` attribute that is no splat, each of `size` bytes; `None` for other
+/// attributes.
+pub(crate) fn dense_bytes(attribute: Attribute<'_>, count: usize, size: usize) -> Option<Vec<u8>> {
+    if !attribute.is_dense_elements() || is_resource(attribute) {
         return None;
     }
-    // SAFETY: a dense attribute of 16-bit floats stores its elements packed, `count` of them, aligned or not.
+    // SAFETY: the attribute stores `count` elements packed, each in as many bytes as its bits fill.
     unsafe {
-        let data = mlir_sys::mlirDenseElementsAttrGetRawData(attribute.to_raw()).cast::<u16>();
-        Some((0..count).map(|at| data.add(at).read_unaligned()).collect())
+        let data = mlir_sys::mlirDenseElementsAttrGetRawData(attribute.to_raw()).cast::<u8>();
+        Some(std::slice::from_raw_parts(data, count * size).to_vec())
     }
 }

@@ -6,52 +6,162 @@ use melior::ir::attribute::ArrayAttribute;
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use melior::ir::{AffineExpr, ValueLike as _};
 
-/// A sum of loops, each times a factor, and a number.
+/// A part of a division of an index by a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Division {
+    /// The quotient, rounded down.
+    Floor,
+    /// The quotient, rounded up.
+    Ceiling,
+    /// The remainder, which is not negative.
+    Remainder,
+}
+
+impl Division {
+    /// Its value for a number; the divisor is positive.
+    pub(crate) fn of(self, number: i64, by: i64) -> i64 {
+        match self {
+            Self::Floor => number.div_euclid(by),
+            Self::Ceiling => -number.saturating_neg().div_euclid(by),
+            Self::Remainder => number.rem_euclid(by),
+        }
+    }
+}
+
+/// A digit of an index: a part of its division by a positive number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Digit {
+    pub(crate) of: Linear,
+    pub(crate) division: Division,
+    pub(crate) by: i64,
+    pub(crate) factor: i64,
+}
+
+/// A sum of loops, each times a factor, of digits, and a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Linear {
     /// Loops with their factors, in order; no factor is 0.
     pub(crate) terms: Vec<(usize, i64)>,
+    pub(crate) digits: Vec<Digit>,
     pub(crate) offset: i64,
 }
 
 impl Linear {
+    /// A loop.
+    pub(crate) fn of_loop(at: usize) -> Self {
+        Self { terms: vec![(at, 1)], ..Self::default() }
+    }
+
+    fn number(offset: i64) -> Self {
+        Self { offset, ..Self::default() }
+    }
+
+    fn is_number(&self) -> bool {
+        self.terms.is_empty() && self.digits.is_empty()
+    }
+
+    /// Returns true if it depends on a loop for which `holds` is true.
+    pub(crate) fn has(&self, holds: &dyn Fn(usize) -> bool) -> bool {
+        self.terms.iter().any(|&(at, _)| holds(at)) || self.digits.iter().any(|digit| digit.of.has(holds))
+    }
+
+    /// The product with a number; `None` if one of its numbers exceeds 64 bits.
+    fn times(mut self, by: i64) -> Option<Self> {
+        for factor in self.terms.iter_mut().map(|(_, factor)| factor) {
+            *factor = factor.checked_mul(by)?;
+        }
+        for digit in &mut self.digits {
+            digit.factor = digit.factor.checked_mul(by)?;
+        }
+        self.offset = self.offset.checked_mul(by)?;
+        self.terms.retain(|(_, factor)| *factor != 0);
+        self.digits.retain(|digit| digit.factor != 0);
+        Some(self)
+    }
+
+    /// The sum with another index; `None` if one of its numbers exceeds 64 bits.
+    fn plus(mut self, other: Self) -> Option<Self> {
+        for (at, factor) in other.terms {
+            match self.terms.iter_mut().find(|(known, _)| *known == at) {
+                Some((_, sum)) => *sum = sum.checked_add(factor)?,
+                None => self.terms.push((at, factor)),
+            }
+        }
+        self.digits.extend(other.digits);
+        self.offset = self.offset.checked_add(other.offset)?;
+        self.terms.retain(|(_, factor)| *factor != 0);
+        Some(self)
+    }
+
+    /// A part of its division by another index; `None` unless that is a positive number.
+    fn divided(self, division: Division, by: &Self) -> Option<Self> {
+        let by = Some(by.offset).filter(|&number| by.is_number() && number > 0)?;
+        if self.is_number() {
+            return Some(Self::number(division.of(self.offset, by)));
+        }
+        Some(Self { digits: vec![Digit { of: self, division, by, factor: 1 }], ..Self::default() })
+    }
+
+    /// The least and the greatest value, for loops of these extents.
+    pub(crate) fn ends(&self, extents: &[u64]) -> (i64, i64) {
+        let with = |(least, greatest): (i64, i64), factor: i64, (first, last): (i64, i64)| {
+            let (one, other) = (first.saturating_mul(factor), last.saturating_mul(factor));
+            (least.saturating_add(one.min(other)), greatest.saturating_add(one.max(other)))
+        };
+        let ends = self.terms.iter().fold((self.offset, self.offset), |ends, &(at, factor)| {
+            with(ends, factor, (0, extents[at].saturating_sub(1).cast_signed()))
+        });
+        self.digits.iter().fold(ends, |ends, digit| {
+            let (first, last) = digit.of.ends(extents);
+            let (first, last) = match digit.division {
+                Division::Remainder if first >= 0 && last < digit.by => (first, last),
+                Division::Remainder => (0, digit.by - 1),
+                Division::Floor | Division::Ceiling => {
+                    (digit.division.of(first, digit.by), digit.division.of(last, digit.by))
+                }
+            };
+            with(ends, digit.factor, (first, last))
+        })
+    }
+
     /// Reads an affine expression.
     fn of(expr: AffineExpr<'_>) -> Result<Self, String> {
         if expr.is_dim() {
-            return Ok(Self { terms: vec![(expr.dim_position(), 1)], offset: 0 });
+            return Ok(Self::of_loop(expr.dim_position()));
         }
         if expr.is_constant() {
-            return Ok(Self { terms: Vec::new(), offset: expr.constant_value() });
+            return Ok(Self::number(expr.constant_value()));
         }
-        if expr.is_add() {
-            let (mut left, right) = (Self::of(expr.lhs())?, Self::of(expr.rhs())?);
-            for (at, factor) in right.terms {
-                match left.terms.iter_mut().find(|(known, _)| *known == at) {
-                    Some((_, sum)) => *sum += factor,
-                    None => left.terms.push((at, factor)),
-                }
-            }
-            left.offset += right.offset;
-            left.terms.retain(|(_, factor)| *factor != 0);
-            return Ok(left);
-        }
-        if expr.is_mul() {
-            let (left, right) = (Self::of(expr.lhs())?, Self::of(expr.rhs())?);
-            let (sum, factor) =
-                if right.terms.is_empty() { (left, right.offset) } else { (right, left.offset) };
-            let terms = sum.terms.into_iter().map(|(at, own)| (at, own * factor));
-            return Ok(Self {
-                terms: terms.filter(|(_, factor)| *factor != 0).collect(),
-                offset: sum.offset * factor,
-            });
-        }
-        Err(format!("the index `{expr}` is not a sum of loops times constants"))
+        let (left, right) = (|| Self::of(expr.lhs()), || Self::of(expr.rhs()));
+        let division = match (expr.is_floor_div(), expr.is_ceil_div(), expr.is_mod()) {
+            (true, _, _) => Some(Division::Floor),
+            (false, true, _) => Some(Division::Ceiling),
+            (false, false, true) => Some(Division::Remainder),
+            (false, false, false) => None,
+        };
+        let index = if expr.is_add() {
+            left()?.plus(right()?)
+        } else if expr.is_mul() {
+            let (left, right) = (left()?, right()?);
+            let (index, by) = if right.is_number() { (left, right) } else { (right, left) };
+            if by.is_number() { index.times(by.offset) } else { None }
+        } else if let Some(division) = division {
+            left()?.divided(division, &right()?)
+        } else {
+            None
+        };
+        index.ok_or_else(|| {
+            format!(
+                "the index `{expr}` is no sum of loops times constants, nor of quotients and remainders of such sums \
+                 by positive constants"
+            )
+        })
     }
 
     /// The loop that it is, if it is one.
     pub(crate) fn single(&self) -> Option<usize> {
-        match (self.terms.as_slice(), self.offset) {
-            ([(at, 1)], 0) => Some(*at),
+        match (self.terms.as_slice(), self.digits.is_empty(), self.offset) {
+            ([(at, 1)], true, 0) => Some(*at),
             _ => None,
         }
     }
@@ -90,9 +200,8 @@ impl Loops {
         }
         let inputs = op.operand_count().saturating_sub(op.result_count());
         let extents = extents(op, &all, count)?;
-        let counted = |at: usize| {
-            all.iter().skip(inputs).flatten().any(|index| index.terms.iter().any(|&(known, _)| known == at))
-        };
+        let counted =
+            |at: usize| all.iter().skip(inputs).flatten().any(|index| index.has(&|known| known == at));
         let reduced = (0..count).map(|at| !counted(at)).collect();
         Ok(Self { extents, reduced, inputs, maps: all })
     }

@@ -24,6 +24,8 @@ const BYTECODE: [u8; 4] = *b"ML\xefR";
 
 /// The attribute of a function that no other one takes in.
 const NO_INLINE: &str = "no_inline";
+/// Most operations of a module.
+const MAX_OPERATIONS: usize = 1 << 19;
 /// Most operations of a module in which functions are put into others.
 const MAX_INLINED: usize = 1 << 17;
 
@@ -75,6 +77,15 @@ fn inlined(
     }
     sizes.insert(name.to_owned(), Some(size));
     Some(size)
+}
+
+/// Takes an operation, and those within it, off a number; false if it is too small.
+fn take(op: OperationRef<'_, '_>, rest: &mut usize) -> bool {
+    let Some(left) = rest.checked_sub(1) else { return false };
+    *rest = left;
+    op.regions()
+        .filter_map(|region| region.first_block())
+        .all(|block| operations(block).all(|op| take(op, rest)))
 }
 
 /// Returns true if a file is bytecode.
@@ -143,6 +154,18 @@ impl Reader {
         let passes = PassManager::new(&self.context);
         passes.add_pass(transform::create_inliner());
         passes.run(module).map_err(|_| self.refused())
+    }
+
+    /// Checks the number of operations of a module.
+    ///
+    /// # Errors
+    /// More than [`MAX_OPERATIONS`].
+    pub(crate) fn check_size(&self, module: &Module<'_>) -> Result<(), Vec<Finding>> {
+        let mut rest = MAX_OPERATIONS;
+        if operations(module.body()).all(|op| take(op, &mut rest)) {
+            return Ok(());
+        }
+        Err(vec![Finding::error(format!("the module has more than {MAX_OPERATIONS} operations"))])
     }
 
     fn refused(&self) -> Vec<Finding> {

@@ -129,7 +129,6 @@ pub(crate) fn tensor(ty: Type<'_>) -> Result<(Kind, Vec<u64>), String> {
         return Err(format!("type `{ty}` has an encoding; expected a dense tensor"));
     }
     let sizes = (0..ranked.rank()).map(|at| match ranked.dim_size(at) {
-        Ok(DimSize::Static(0)) => Err(format!("type `{ty}` has no elements: dimension {at} is 0")),
         Ok(DimSize::Static(size)) if size <= MAX_SIZE => Ok(size),
         Ok(DimSize::Static(size)) => Err(format!("dimension {at} of `{ty}` is {size}, above 2^31")),
         Ok(DimSize::Dynamic) | Err(_) => {
@@ -137,4 +136,19 @@ pub(crate) fn tensor(ty: Type<'_>) -> Result<(Kind, Vec<u64>), String> {
         }
     });
     Ok((Kind::of(ranked.element())?, sizes.collect::<Result<_, _>>()?))
+}
+
+/// The kind and the sizes of an argument or a result of a function.
+///
+/// # Errors
+/// Those of [`tensor`], a tensor without elements, and `f64`, which is no format of the machine.
+pub(crate) fn passed(ty: Type<'_>) -> Result<(Kind, Vec<u64>), String> {
+    let (kind, sizes) = tensor(ty)?;
+    if let Some(at) = sizes.iter().position(|&size| size == 0) {
+        return Err(format!("type `{ty}` has no elements: dimension {at} is 0"));
+    }
+    if kind.passed().is_none() {
+        return Err("`f64` is no format of the machine".to_owned());
+    }
+    Ok((kind, sizes))
 }
