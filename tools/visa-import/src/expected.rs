@@ -228,10 +228,10 @@ impl Evaluator<'_> {
 }
 
 /// Expressions with their types, as far as these are known.
-fn with_types<'e>(
-    all: &'e syn::punctuated::Punctuated<syn::Expr, syn::Token![,]>,
+fn with_types(
+    all: &syn::punctuated::Punctuated<syn::Expr, syn::Token![,]>,
     types: Vec<Type>,
-) -> Vec<(&'e syn::Expr, Option<Type>)> {
+) -> Vec<(&syn::Expr, Option<Type>)> {
     all.iter().zip(types.into_iter().map(Some).chain(std::iter::repeat(None))).collect()
 }
 
