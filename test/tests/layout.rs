@@ -105,7 +105,6 @@ const GROUPS: &[Group] = &[
             "condition",
             "constant",
             "device",
-            "ending",
             "eval",
             "host",
             "instance",

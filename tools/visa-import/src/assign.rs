@@ -70,8 +70,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Makes the content of one tensor that of another one: a reference to a tensor is the tensor here, so what is
-    /// assigned through it is seen by its owner.
+    /// Makes the content of one tensor that of another one: a reference to a tensor is the tensor here, so that its
+    /// owner sees the assigned content.
     pub(crate) fn replaced(&mut self, frame: &Frame, span: Span, old: &View, value: &Value) -> Eval<()> {
         let Value::View(new) = deref(value.clone()) else {
             return Err(frame.error(span, format!("{} is assigned to a tensor", value.kind())));

@@ -13,8 +13,8 @@ use crate::marks::plain;
 use crate::method::Call;
 use crate::numbers::{in_std, typed};
 use crate::place::{Reference, Slot, deref};
-use crate::program::{AdtId, FnId, Item, Space};
-use crate::value::{Affine, Closure, Float, Memory, Record, TensorType, Type, Value};
+use crate::program::{AdtId, FnId, Item, Space, called};
+use crate::value::{Affine, Closure, Float, Memory, Record, Type, Value, merged};
 use proc_macro2::Span;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -943,27 +943,5 @@ fn infer_terms(own: &mut Frame, generics: &syn::Generics, tokens: &proc_macro2::
             let map = Map::List(part.iter().map(|&factor| factor.clone()).collect());
             own.generics.entry(name.clone()).or_insert(Generic::Type(Type::Map(map)));
         }
-    }
-}
-
-/// The path that is called, through parentheses.
-pub(crate) fn called(func: &syn::Expr) -> Option<&syn::ExprPath> {
-    match func {
-        syn::Expr::Path(path) => Some(path),
-        syn::Expr::Group(inner) => called(&inner.expr),
-        _ => None,
-    }
-}
-
-/// A type, completed with the known parts of another one.
-pub(crate) fn merged(written: &TensorType, wanted: &TensorType) -> TensorType {
-    let map = |(own, other): (&Option<Map>, &Option<Map>)| own.clone().or_else(|| other.clone());
-    match written.memory == wanted.memory {
-        true => TensorType {
-            memory: written.memory,
-            dtype: written.dtype.or(wanted.dtype),
-            maps: written.maps.iter().zip(&wanted.maps).map(map).collect(),
-        },
-        false => written.clone(),
     }
 }

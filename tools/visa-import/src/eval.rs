@@ -7,7 +7,6 @@ use crate::device::Size;
 use crate::emit::Emitter;
 use crate::error::{Error, SourcePosition};
 use crate::expand::block_module;
-use crate::expected::takes_type;
 use crate::host::Host;
 use crate::integer::{Int, IntTy};
 use crate::map::{Axes, AxisId};
@@ -617,4 +616,20 @@ fn kind_of(expr: &syn::Expr) -> &'static str {
         syn::Expr::Infer(_) => "`_`",
         _ => "an expression of this kind",
     }
+}
+
+/// Returns true if the value of an expression may depend on the type that is wanted of it.
+pub(crate) fn takes_type(expr: &syn::Expr) -> bool {
+    !matches!(
+        expr,
+        syn::Expr::Lit(_)
+            | syn::Expr::Path(_)
+            | syn::Expr::Binary(_)
+            | syn::Expr::Unary(_)
+            | syn::Expr::Cast(_)
+            | syn::Expr::Field(_)
+            | syn::Expr::Index(_)
+            | syn::Expr::Range(_)
+            | syn::Expr::Closure(_)
+    )
 }

@@ -1,12 +1,11 @@
 //! Types that follow from the context: of fields and parameters, of places that are assigned to, and of variables by
 //! their later uses.
 
-use crate::calls::{called, merged};
-use crate::eval::{Evaluator, Frame, Generic, Want, names};
+use crate::eval::{Evaluator, Frame, Generic, Want, names, takes_type};
 use crate::instance::parameters;
 use crate::place::{deref, member};
-use crate::program::{AdtId, FnId, Item, Space};
-use crate::value::{TensorType, Type, Value};
+use crate::program::{AdtId, FnId, Item, Space, called};
+use crate::value::{TensorType, Type, Value, merged};
 use std::collections::BTreeMap;
 
 impl Evaluator<'_> {
@@ -227,7 +226,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Expressions with their types, as far as these are known.
+/// Expressions with those types that are known.
 fn with_types(
     all: &syn::punctuated::Punctuated<syn::Expr, syn::Token![,]>,
     types: Vec<Type>,
@@ -235,23 +234,7 @@ fn with_types(
     all.iter().zip(types.into_iter().map(Some).chain(std::iter::repeat(None))).collect()
 }
 
-/// Returns true if the value of an expression may depend on the type that is wanted of it.
-pub(crate) fn takes_type(expr: &syn::Expr) -> bool {
-    !matches!(
-        expr,
-        syn::Expr::Lit(_)
-            | syn::Expr::Path(_)
-            | syn::Expr::Binary(_)
-            | syn::Expr::Unary(_)
-            | syn::Expr::Cast(_)
-            | syn::Expr::Field(_)
-            | syn::Expr::Index(_)
-            | syn::Expr::Range(_)
-            | syn::Expr::Closure(_)
-    )
-}
-
-/// The type of a value, as far as it gives one to tensors.
+/// The type of a value, if it gives one to tensors.
 fn type_of(value: &Value) -> Option<Type> {
     match deref(value.clone()) {
         Value::View(view) if view.steps.is_empty() => Some(Type::Tensor(view.ty)),

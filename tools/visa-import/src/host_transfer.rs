@@ -1,12 +1,12 @@
 //! Transfers of a host program by PCIe: between tensors of the host and HBM, and numbers that kernels read.
 
-use crate::calls::merged;
 use crate::emit::{new, with};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, Want};
 use crate::marks::plain;
 use crate::method::Call;
 use crate::place::deref;
+use crate::value::merged;
 use crate::value::{Memory, TensorType, Type, Value, View};
 use crate::written_transfer::WrittenTransfer;
 use proc_macro2::Span;

@@ -1,12 +1,12 @@
 //! Gathers and scatters: transfers of the rows of a table that an index chooses.
 
-use crate::calls::merged;
 use crate::clauses::Dims;
 use crate::emit::{at, new, with};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::{Axes, AxisId, Map};
 use crate::method::{Call, readable};
+use crate::value::merged;
 use crate::value::{Memory, Step, TensorType, Value, View};
 use std::rc::Rc;
 use visa_algebra::{Expr, PadKind};

@@ -1,6 +1,5 @@
 //! Tensors at rest: transfers, views, and parts that are written.
 
-use crate::calls::merged;
 use crate::clauses::{Dims, TilePart};
 use crate::emit::{at, new, with};
 use crate::error::Error;
@@ -8,6 +7,7 @@ use crate::eval::{Eval, Evaluator, Frame, Stop};
 use crate::map::{Map, Pad};
 use crate::method::{Call, readable};
 use crate::numbers::number;
+use crate::value::merged;
 use crate::value::{Affine, Memory, PlaceId, Step, TensorType, Value, View};
 use proc_macro2::Span;
 use visa_algebra::{Expr, PadKind};

@@ -1305,3 +1305,12 @@ fn parameter_name(parameter: &syn::GenericParam) -> Option<String> {
         syn::GenericParam::Lifetime(_) => None,
     }
 }
+
+/// The path that is called, through parentheses.
+pub(crate) fn called(func: &syn::Expr) -> Option<&syn::ExprPath> {
+    match func {
+        syn::Expr::Path(path) => Some(path),
+        syn::Expr::Group(inner) => called(&inner.expr),
+        _ => None,
+    }
+}

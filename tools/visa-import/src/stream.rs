@@ -425,7 +425,7 @@ impl<'a> Evaluator<'a> {
         }
         let mut ty = TensorType { memory, dtype: Some(stream.dtype), maps };
         if let Some(wanted) = call.want.tensor() {
-            ty = crate::calls::merged(&ty, wanted);
+            ty = crate::value::merged(&ty, wanted);
         }
         let element = self.wanted_map(frame, call, ty.element().cloned(), "what it holds")?;
         let (ctx, source) = (self.ctx, [self.value(&stream.name)]);

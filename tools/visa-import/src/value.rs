@@ -579,3 +579,16 @@ pub(crate) fn choice(value: &Value) -> Option<&Variant> {
         _ => None,
     }
 }
+
+/// A type, completed with the known parts of another one.
+pub(crate) fn merged(written: &TensorType, wanted: &TensorType) -> TensorType {
+    let map = |(own, other): (&Option<Map>, &Option<Map>)| own.clone().or_else(|| other.clone());
+    match written.memory == wanted.memory {
+        true => TensorType {
+            memory: written.memory,
+            dtype: written.dtype.or(wanted.dtype),
+            maps: written.maps.iter().zip(&wanted.maps).map(map).collect(),
+        },
+        false => written.clone(),
+    }
+}

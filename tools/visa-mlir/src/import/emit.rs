@@ -7,4 +7,5 @@ pub(crate) mod emitter;
 pub(crate) mod function;
 pub(crate) mod functions;
 pub(crate) mod integers;
+pub(crate) mod narrow;
 pub(crate) mod scalar;

@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod choice;
+pub(crate) mod combine;
 pub(crate) mod composite;
 pub(crate) mod constants;
 pub(crate) mod contract;

@@ -4,7 +4,7 @@ use crate::import::emit::compare::{self, FloatPredicate};
 use crate::import::emit::elem::Elem;
 use crate::import::emit::emitter::Emitter;
 use crate::import::emit::function::Function;
-use crate::import::emit::scalar;
+use crate::import::emit::narrow;
 use crate::import::read::types::Kind;
 use visa_ir::diag::Diagnostic;
 use visa_numerics::Compare;
@@ -229,7 +229,7 @@ pub(crate) fn remainder(emit: &mut Emitter<'_>, [x, by]: [&Elem; 2], kind: Kind)
 /// `then` where an element is below 0, else `otherwise`.
 fn below(emit: &mut Emitter<'_>, elem: &Elem, then: &Elem, otherwise: &Elem) -> Result<Elem, Diagnostic> {
     let is_below = compare::floats(emit, FloatPredicate::strictly(true, false), elem, &zero())?;
-    scalar::select(emit, &[&is_below, then, otherwise], Kind::F32)
+    narrow::select(emit, &[&is_below, then, otherwise], Kind::F32)
 }
 
 fn zero() -> Elem {
@@ -358,11 +358,11 @@ pub(crate) fn power(emit: &mut Emitter<'_>, [x, by]: [&Elem; 2], kind: Kind) -> 
     let negative = emit.apply(Function::Neg, &[&power], Kind::F32)?;
     let difference = emit.apply(Function::Sub, &[&power, &power], Kind::F32)?;
     let no_number = emit.apply(Function::Div, &[&difference, &difference], Kind::F32)?;
-    let of_negative = scalar::select(emit, &[&odd?, &negative, &power], Kind::F32)?;
-    let of_negative = scalar::select(emit, &[&fraction?, &no_number, &of_negative], Kind::F32)?;
+    let of_negative = narrow::select(emit, &[&odd?, &negative, &power], Kind::F32)?;
+    let of_negative = narrow::select(emit, &[&fraction?, &no_number, &of_negative], Kind::F32)?;
     let chosen = below(emit, &x, &of_negative, &power)?;
     let equal = FloatPredicate { equal: true, ..FloatPredicate::strictly(false, false) };
     let is_one = compare::floats(emit, equal, &by, &zero())?;
-    let power = scalar::select(emit, &[&is_one, &Elem::number(Kind::F32, 1.0), &chosen], Kind::F32)?;
+    let power = narrow::select(emit, &[&is_one, &Elem::number(Kind::F32, 1.0), &chosen], Kind::F32)?;
     emit.rounded(power.of_kind(kind))
 }

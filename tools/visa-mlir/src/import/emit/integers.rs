@@ -3,7 +3,7 @@
 use crate::import::emit::elem::Elem;
 use crate::import::emit::emitter::Emitter;
 use crate::import::emit::function::Function;
-use crate::import::emit::scalar;
+use crate::import::emit::narrow;
 use crate::import::read::types::Kind;
 use visa_ir::diag::Diagnostic;
 use visa_numerics::Compare;
@@ -252,14 +252,14 @@ pub(crate) fn unsigned(
             Part::Ceiling => {}
         }
     }
-    let both = [scalar::unsigned(emit, elem)?, scalar::unsigned(emit, by)?];
+    let both = [narrow::unsigned(emit, elem)?, narrow::unsigned(emit, by)?];
     let both = both.each_ref();
     let divided = match part {
         Part::Quotient => quotient(emit, both, Kind::I32)?,
         Part::Remainder => remainder(emit, both, Kind::I32)?,
         Part::Ceiling => ceiling(emit, both, Kind::I32)?,
     };
-    scalar::truncated(emit, &divided, kind)
+    narrow::truncated(emit, &divided, kind)
 }
 
 /// A number without its sign, shifted right.
@@ -272,9 +272,9 @@ pub(crate) fn shifted(
     kind: Kind,
 ) -> Result<Elem, Diagnostic> {
     if elem.kind != Kind::I32 || elem.range.0 >= 0 {
-        let elem = scalar::unsigned(emit, elem)?;
+        let elem = narrow::unsigned(emit, elem)?;
         let rest = emit.apply(Function::Lshr, &[&elem, by], Kind::I32)?.with_range((0, elem.range.1));
-        return scalar::truncated(emit, &rest, kind);
+        return narrow::truncated(emit, &rest, kind);
     }
     let is_shifted = by.as_number().filter(|by| (1.0..32.0).contains(by)).map(|by| by as u32);
     let range = is_shifted.map_or(kind.range(), |by| (0, i64::from(u32::MAX >> by)));

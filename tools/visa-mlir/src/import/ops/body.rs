@@ -2,12 +2,13 @@
 
 use crate::import::emit::elem::Elem;
 use crate::import::emit::function::Function;
-use crate::import::emit::scalar::{scalar, select};
+use crate::import::emit::narrow::select;
+use crate::import::emit::scalar::scalar;
 use crate::import::importer::Importer;
 use crate::import::ops::choice;
+use crate::import::ops::combine::{Combine, combined};
 use crate::import::ops::composite::Nest;
 use crate::import::ops::extract;
-use crate::import::ops::reduce::{Combine, combined};
 use crate::import::read::attributes::{Key, key, name, operations};
 use crate::import::read::operations::{ScalarOp, TensorOp, known};
 use crate::import::read::types;
@@ -214,9 +215,4 @@ fn index(importer: &mut Importer<'_, '_>, op: OperationRef<'_, '_>, nest: &Nest)
         });
     }
     Ok(sum.map_or_else(|| Elem::number(kind, 0.0), |(index, _)| index))
-}
-
-/// The types of values, for the code that refuses them by name.
-pub(crate) fn kind_of<'c>(value: impl melior::ir::ValueLike<'c>) -> Result<types::Kind, String> {
-    types::Kind::of(value.r#type())
 }

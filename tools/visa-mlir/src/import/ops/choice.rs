@@ -2,10 +2,9 @@
 //! values for some numbers, in any form.
 
 use crate::import::emit::compare::{FloatPredicate, IntegerPredicate, without_sign};
-use crate::import::ops::body::kind_of;
 use crate::import::read::attributes::{Key, key, number};
 use crate::import::read::operations::{ScalarOp, known};
-use crate::import::read::types::Kind;
+use crate::import::read::types::{Kind, kind_of};
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use std::collections::HashMap;
 use visa_ir::words;

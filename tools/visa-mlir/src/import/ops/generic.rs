@@ -5,10 +5,11 @@ use crate::import::emit::elem::Elem;
 use crate::import::emit::function::Function;
 use crate::import::importer::Importer;
 use crate::import::ops::body::Body;
+use crate::import::ops::combine::Combine;
 use crate::import::ops::composite;
 use crate::import::ops::contract::{contracted, is_contraction};
 use crate::import::ops::reduce::{
-    Combine, Position, Reduction, Term, position, positioned, reduced, reduction, with_initial,
+    Position, Reduction, Term, position, positioned, reduced, reduction, with_initial,
 };
 use crate::import::read::attributes::{Key, key, op_key};
 use crate::import::read::loops::Loops;
@@ -56,8 +57,7 @@ pub(crate) fn generic<'c, 'a>(
             (true, Some(tensor)) => read(&mut importer.emit, tensor, &loops.maps[at], loops, axes)?,
             (true, None) => return Err(refuse(importer, "an operand is not known".to_owned())),
             (false, _) => {
-                let kind =
-                    crate::import::ops::body::kind_of(argument).map_err(|why| refuse(importer, why))?;
+                let kind = types::kind_of(argument).map_err(|why| refuse(importer, why))?;
                 Elem::undefined(kind)
             }
         };

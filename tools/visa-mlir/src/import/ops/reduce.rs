@@ -6,34 +6,18 @@ use crate::import::emit::elem::{Data, Elem};
 use crate::import::emit::emitter::Emitter;
 use crate::import::emit::function::Function;
 use crate::import::emit::integers;
-use crate::import::emit::scalar;
-use crate::import::ops::body::{Body, kind_of};
-use crate::import::ops::choice::{self, Extreme};
+use crate::import::emit::narrow;
+use crate::import::ops::body::Body;
+use crate::import::ops::choice;
+use crate::import::ops::combine::{Combine, Repeated, combined};
 use crate::import::read::attributes::{Key, key, name};
 use crate::import::read::operations::{ScalarOp, known};
-use crate::import::read::types::Kind;
+use crate::import::read::types::{Kind, kind_of};
 use melior::ir::operation::OperationLike as _;
 use std::collections::HashMap;
 use visa_ir::diag::Diagnostic;
 use visa_ir::words;
 use visa_numerics::ReduceName;
-
-/// A function of two elements that a reduction uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Combine {
-    Add,
-    Mul,
-    Max,
-    Min,
-    /// Conditions that all hold.
-    And,
-    /// Conditions of which one holds.
-    Or,
-    /// The greatest integer without a sign.
-    MaxUnsigned,
-    /// The least integer without a sign.
-    MinUnsigned,
-}
 
 /// Most values that an iteration of a sum adds.
 const MAX_TERMS: usize = 16;
@@ -41,81 +25,6 @@ const MAX_TERMS: usize = 16;
 words! {
     /// An operation that adds to a sum, or subtracts from it.
     enum Summed: ScalarOp { AddF, AddI, SubF, SubI, Fma }
-}
-
-words! {
-    /// An operation that a reduction may repeat.
-    enum Repeated: ScalarOp {
-        AddF, AddI, MulF, MulI, MaximumF, MaxNumF, MaxSI, MinimumF, MinNumF, MinSI, AndI, MinUI, OrI, MaxUI,
-    }
-}
-
-impl Combine {
-    /// The function of an operation; `None` if it is no reduction's.
-    fn of(op: Repeated, kind: Kind) -> Option<Self> {
-        let condition = kind == Kind::I1;
-        match op {
-            Repeated::AddF | Repeated::AddI => Some(Self::Add),
-            // A condition that holds is -1 in operations with signs.
-            Repeated::MulI | Repeated::MaxSI if condition => Some(Self::And),
-            Repeated::MinSI if condition => Some(Self::Or),
-            Repeated::MulF | Repeated::MulI => Some(Self::Mul),
-            Repeated::MaximumF | Repeated::MaxNumF | Repeated::MaxSI => Some(Self::Max),
-            Repeated::MinimumF | Repeated::MinNumF | Repeated::MinSI => Some(Self::Min),
-            Repeated::AndI => condition.then_some(Self::And),
-            Repeated::OrI => condition.then_some(Self::Or),
-            Repeated::MinUI => Some(if condition { Self::And } else { Self::MinUnsigned }),
-            Repeated::MaxUI => Some(if condition { Self::Or } else { Self::MaxUnsigned }),
-        }
-    }
-
-    /// The function that a choice of two elements is.
-    pub(crate) fn of_extreme(extreme: Extreme) -> Self {
-        match extreme {
-            Extreme::Max => Self::Max,
-            Extreme::Min => Self::Min,
-            Extreme::MaxUnsigned => Self::MaxUnsigned,
-            Extreme::MinUnsigned => Self::MinUnsigned,
-        }
-    }
-
-    fn name(self) -> ReduceName {
-        match self {
-            Self::Add => ReduceName::Add,
-            Self::Mul => ReduceName::Mul,
-            Self::Max | Self::Or | Self::MaxUnsigned => ReduceName::Max,
-            Self::Min | Self::And | Self::MinUnsigned => ReduceName::Min,
-        }
-    }
-
-    fn function(self) -> Function {
-        match self {
-            Self::Add => Function::Add,
-            Self::Mul => Function::Mul,
-            Self::Max | Self::Or | Self::MaxUnsigned => Function::Max,
-            Self::Min | Self::And | Self::MinUnsigned => Function::Min,
-        }
-    }
-
-    /// Returns true if combining with `number` changes nothing.
-    pub(crate) fn is_identity(self, kind: Kind, number: f64) -> bool {
-        let (least, greatest) =
-            if kind.is_float() { (f64::NEG_INFINITY, f64::INFINITY) } else { float_range(kind.range()) };
-        match self {
-            Self::Add => number == 0.0,
-            Self::Mul => number == 1.0,
-            Self::Max => number <= least,
-            Self::Min => number >= greatest,
-            Self::And => number != 0.0,
-            Self::Or | Self::MaxUnsigned => number == 0.0,
-            // All bits are set.
-            Self::MinUnsigned => number == -1.0,
-        }
-    }
-}
-
-fn float_range((least, greatest): (i64, i64)) -> (f64, f64) {
-    (least as f64, greatest as f64)
 }
 
 /// An element that a reduction combines in each iteration.
@@ -275,7 +184,7 @@ pub(crate) fn positioned(
     };
     let none = Elem::number(Kind::I32, (index.range.1 + 1) as f64);
     let index = index.clone();
-    let candidate = scalar::select(emit, &[&other, &none, &index.clone().of_kind(Kind::I32)], Kind::I32)?;
+    let candidate = narrow::select(emit, &[&other, &none, &index.clone().of_kind(Kind::I32)], Kind::I32)?;
     let first = reduced(emit, Combine::Min, &candidate, over)?;
     Ok(first.of_kind(index.kind).with_range(index.range))
 }
@@ -371,23 +280,6 @@ pub(crate) fn with_initial(
     }
     let kind = reduced.kind;
     combined(emit, combine, [initial, &reduced], kind)
-}
-
-/// Combines two elements, and rounds to a kind.
-///
-/// # Errors
-/// Those of the operations that it takes.
-pub(crate) fn combined(
-    emit: &mut Emitter<'_>,
-    combine: Combine,
-    both: [&Elem; 2],
-    kind: Kind,
-) -> Result<Elem, Diagnostic> {
-    if matches!(combine, Combine::MaxUnsigned | Combine::MinUnsigned) {
-        return integers::unsigned_extreme(emit, combine.function(), both, kind);
-    }
-    let elem = emit.apply(combine.function(), &both, kind)?;
-    emit.rounded(elem)
 }
 
 /// The greatest distance to zero that a sum of integers may have.

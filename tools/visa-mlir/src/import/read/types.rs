@@ -152,3 +152,8 @@ pub(crate) fn passed(ty: Type<'_>) -> Result<(Kind, Vec<u64>), String> {
     }
     Ok((kind, sizes))
 }
+
+/// The types of values, for the code that refuses them by name.
+pub(crate) fn kind_of<'c>(value: impl melior::ir::ValueLike<'c>) -> Result<Kind, String> {
+    Kind::of(value.r#type())
+}
