@@ -22,7 +22,7 @@ fn maps(size: u64) -> String {
     text
 }
 
-/// A chain of contractions of an integer matrix with itself, each a step of a plan.
+/// Contractions of integer matrices, each a step of a plan and a result of the function.
 fn contractions(count: usize) -> String {
     let mut text =
         "visa 1\ntm.axes [M = 64, N = 64]\n\ntm.func @f(%v0: !tm.tensor<i8, [M, N]>, %w: !tm.tensor<i8, \
@@ -31,7 +31,8 @@ fn contractions(count: usize) -> String {
     for number in 0..count {
         writeln!(text, "  %v{} = tm.contract %v0, %w over [N]", number + 1).expect("a string");
     }
-    writeln!(text, "  tm.return %v{count}\n}}").expect("a string");
+    let results: Vec<String> = (1..=count).map(|number| format!("%v{number}")).collect();
+    writeln!(text, "  tm.return {}\n}}", results.join(", ")).expect("a string");
     text
 }
 
