@@ -22,6 +22,9 @@ use visa_pass::Level;
 /// The option of `plan-kernel` that plans a kernel from its function.
 const REPLAN: &str = "replan";
 
+/// The option of `plan-kernel` that plans within the language of the vendor's Rust.
+const RUST: &str = "rust";
+
 /// The option of `plan-kernel` and of `raise` that permits any order of sums.
 const FREE_SUMS: &str = "free-sums";
 
@@ -71,7 +74,9 @@ pub(crate) fn replan(
             return Ok(written.kept(module));
         }
     };
-    let lacking = lacking(ctx, &planned.module, flags, console)?;
+    // A plan that may use what the language lacks is refused at its line instead, when it is written.
+    let is_in_rust = has_option(&all, RUST);
+    let lacking = if is_in_rust { lacking(ctx, &planned.module, flags, console)? } else { Vec::new() };
     if !lacking.is_empty() {
         console.emit(&[Against::Plan.refused(CODE, (&name, span), &lacking)]);
         return Ok(written.kept(module));
@@ -93,7 +98,7 @@ pub(crate) fn replan(
 /// The options of `plan-kernel`, with those that the run adds: a kernel from Rust stays within the vendor's language.
 fn all_options(options: &str, console: &Console<'_>) -> String {
     let mut all: Vec<&str> = options.split_whitespace().collect();
-    let added = [REPLAN, "explain"].into_iter().chain(console.rust.as_ref().map(|_| "rust"));
+    let added = [REPLAN, "explain"].into_iter().chain(console.rust.as_ref().map(|_| RUST));
     for option in added {
         if !has_option(options, option) {
             all.push(option);
