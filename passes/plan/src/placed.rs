@@ -52,7 +52,7 @@ impl Place {
         match map {
             Expr::Pair(terms) => Expr::pair(terms.iter().map(|term| self.loaded(term, axes))),
             Expr::Axis(_) | Expr::Stride { .. } | Expr::Modulo { .. }
-                if !names.is_empty() && names.iter().all(lacks) =>
+                if !names.is_empty() && names.iter().all(lacks) && !has_padding(map) =>
             {
                 map.size(axes).map_or_else(|_| map.clone(), Expr::Literal)
             }
@@ -69,6 +69,11 @@ impl Place {
             | Expr::Slide(_) => map.clone(),
         }
     }
+}
+
+/// Returns true if a part of a mapping is padding: some of its positions are no copies.
+fn has_padding(map: &Expr) -> bool {
+    matches!(map, Expr::Pad { .. }) || map.children().into_iter().any(has_padding)
 }
 
 impl fmt::Display for Place {

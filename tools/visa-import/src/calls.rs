@@ -289,6 +289,14 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The type in front of the last segment of a path, as `DmTensor::<..>` of `DmTensor::<..>::new`.
+    pub(crate) fn owner_of(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Type> {
+        let mut own = path.path.clone();
+        own.segments.pop();
+        own.segments.pop_punct();
+        self.ty(frame, &syn::Type::Path(syn::TypePath { qself: None, path: own }))
+    }
+
     /// `DmTensor::<..>::new()`: a tensor that nothing has written yet.
     pub(crate) fn new_tensor(
         &mut self,
@@ -296,11 +304,7 @@ impl Evaluator<'_> {
         path: &syn::ExprPath,
         want: &Want,
     ) -> Eval<Option<Value>> {
-        let mut own = path.path.clone();
-        own.segments.pop();
-        own.segments.pop_punct();
-        let written = self.ty(frame, &syn::Type::Path(syn::TypePath { qself: None, path: own }))?;
-        let Type::Tensor(written) = written else { return Ok(None) };
+        let Type::Tensor(written) = self.owner_of(frame, path)? else { return Ok(None) };
         if written.memory == Memory::Host {
             return Ok(None);
         }

@@ -165,17 +165,12 @@ impl<'a> Evaluator<'a> {
         path: &syn::ExprPath,
         want: &Want,
     ) -> Eval<Option<Value>> {
-        let mut own = path.path.clone();
-        own.segments.pop();
-        own.segments.pop_punct();
-        let named = self.ty(frame, &syn::Type::Path(syn::TypePath { qself: None, path: own }))?;
-        match named {
-            Type::Tensor(named) if named.memory == Memory::Host && self.state.host.is_some() => {
-                let ty = want.tensor().map_or_else(|| named.clone(), |wanted| merged(&named, wanted));
-                Ok(Some(Value::View(self.cell(None, ty, want.name.clone()))))
-            }
-            _ => Ok(None),
+        let Type::Tensor(named) = self.owner_of(frame, path)? else { return Ok(None) };
+        if named.memory != Memory::Host || self.state.host.is_none() {
+            return Ok(None);
         }
+        let ty = want.tensor().map_or_else(|| named.clone(), |wanted| merged(&named, wanted));
+        Ok(Some(Value::View(self.cell(None, ty, want.name.clone()))))
     }
 
     /// A number that is copied to HBM: kernels take it as a scalar.

@@ -53,9 +53,7 @@ impl AuthorNames {
     /// The methods of an engine of a report, unless its name is one of them.
     fn methods(&self, engine: &str) -> Option<String> {
         let own = ENGINES.iter().find(|(name, _)| *name == engine).map_or(engine, |(_, operation)| operation);
-        let (_, methods) = self.0.iter().find(|(operation, _)| {
-            operation.split_once('.').is_some_and(|(level, name)| level == "stream" && name == own)
-        })?;
+        let methods = self.0.get(&format!("stream.{own}"))?;
         Some(methods.iter().map(String::as_str).collect::<Vec<_>>().join(" or "))
     }
 }

@@ -141,10 +141,9 @@ fn of_operation(op: OpRef<'_>, loads: bool) -> Result<Option<Reason>, Diagnostic
             .iter()
             .any(|&result| op.module.uses(result).iter().any(|&user| op.module.op(op.ctx, user).is(&RETURN)));
     let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
-    let mut written = clauses.filter(|clause| op.attr(clause.name).is_some() && !is_open(op, clause.name));
     let honoured = |clause: &ClauseDecl| loads && PLACED.iter().any(|dim| dim.name() == clause.name);
-    let lost = written.find(|clause| match clause.opening {
-        _ if honoured(clause) => false,
+    let written = clauses.filter(|clause| op.attr(clause.name).is_some() && !is_open(op, clause.name));
+    let lost = written.filter(|clause| !honoured(clause)).find(|clause| match clause.opening {
         Opening::Never => is_placement(clause) && !returned,
         // The interface has the addresses of results.
         Opening::Address => !returned,
