@@ -313,6 +313,12 @@ impl Contraction {
         self.free.iter().any(|rows| rows.long.len() > 1 && rows.row.is_none())
     }
 
+    /// Returns true if both operands and the result have several axes, whose last one has no padding.
+    #[must_use]
+    pub fn has_several_batches(&self) -> bool {
+        self.batch.long.len() > 1 && self.batch.row.is_none() && !self.adds_batch()
+    }
+
     /// True if the results along the batch are added: the result lacks its axis.
     #[must_use]
     pub fn adds_batch(&self) -> bool {

@@ -747,7 +747,7 @@ impl Reader<'_> {
         let batch: Vec<_> = kept.filter(shared).filter(|axis| !summed.contains(axis)).cloned().collect();
         let (positions, apart) = self.summed(&operands, &summed, order);
         Ok(Contraction {
-            batch: Group::new(&batch, self.axes),
+            batch: self.batch(op, &batch),
             free: [self.free(op, &operands[0], &only(0, 1)), self.free(op, &operands[1], &only(1, 0))],
             sum: Group::new(&positions, self.axes),
             apart,
@@ -776,6 +776,14 @@ impl Reader<'_> {
         let padded = self.fallbacks.rows.contains(&op.id) || apart();
         match row.or_else(|| names.last().filter(odd).filter(|_| padded)) {
             Some(last) => Group::with_rows(names, Image::padded(self.size(last)), self.axes),
+            None => Group::new(names, self.axes),
+        }
+    }
+
+    /// The axes of both operands and the result.
+    fn batch(&self, op: Contract<'_>, names: &[Arc<str>]) -> Group {
+        match names.last().filter(|_| self.fallbacks.batch_rows.contains(&op.id)) {
+            Some(last) => Group::with_rows(names, self.size(last).next_power_of_two(), self.axes),
             None => Group::new(names, self.axes),
         }
     }

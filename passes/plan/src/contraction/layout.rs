@@ -52,8 +52,7 @@ impl Layout {
         let dtype = problem.dtype();
         let packet = elements(PACKET_BYTES, dtype);
         let flit = elements(if choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES }, dtype);
-        let outer = [(Part::Cluster, choice.clusters(Role::Batch)), (Part::Slice, choice.batch)];
-        let batch = filled(&problem.batch, 1, &outer, Part::Time, &[])?;
+        let batch = batch(&problem.batch, choice)?;
         let rows = rows(&problem.free[choice.stationary], choice)?;
         let stream = stream(&problem.free[1 - choice.stationary], choice, flit, packet)?;
         let sum = sum(problem, choice, packet)?;
@@ -347,6 +346,16 @@ pub fn in_memory_around(
 #[must_use]
 pub fn position(array: &Array, cut: &Cut) -> Option<usize> {
     cut.group().axes.iter().filter_map(|axis| array.position(axis)).max()
+}
+
+/// The cut of the axes of both operands and the result.
+fn batch(group: &Group, choice: &Choice) -> Option<Cut> {
+    let (cluster, slices) = ((Part::Cluster, choice.clusters(Role::Batch)), (Part::Slice, choice.batch));
+    match group.row {
+        // Slices divide rows evenly: the last axis has padding up to a power of two.
+        Some(_) => filled(group, 1, &[cluster], Part::Time, &[slices]),
+        None => filled(group, 1, &[cluster, slices], Part::Time, &[]),
+    }
 }
 
 /// The cut of the axes of the rows.

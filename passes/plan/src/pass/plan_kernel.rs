@@ -396,7 +396,7 @@ fn divide(
         }
     };
     let mut best = planned;
-    for form in [Form::Windows, Form::Batches] {
+    for form in [Form::Windows, Form::Batches, Form::BatchRows] {
         let Some(other) = fallbacks.with(form, &best.0.steps, search.axes) else { continue };
         let kernel = reads(&other)?;
         let outcomes = plan_steps(search, &kernel, memo).ok();

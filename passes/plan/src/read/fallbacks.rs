@@ -13,6 +13,8 @@ pub enum Form {
     Windows,
     /// Axes of both operands are outermost in the result.
     Batches,
+    /// The last axis of both operands and the result has padding, so that slices divide several odd axes.
+    BatchRows,
 }
 
 /// The operations at their beginning, by the forms.
@@ -23,6 +25,8 @@ pub struct Fallbacks {
     /// Contractions of whose rows the last axis has padding: parts of several axes as one dimension would cross rows
     /// of an odd axis.
     pub rows: HashSet<OpId>,
+    /// The same of the axes of both operands and the result.
+    pub batch_rows: HashSet<OpId>,
     /// Contractions whose results have the axes of both operands outermost, where these are innermost otherwise.
     pub batches: HashSet<OpId>,
     /// Contractions whose maps are in another step, if these have other operands.
@@ -45,6 +49,7 @@ impl Fallbacks {
         match &step.work {
             Work::Contraction(problem) => {
                 problem.has_several_rows() && self.rows.insert(step.op)
+                    || problem.has_several_batches() && self.batch_rows.insert(step.op)
                     || has_windows(&step.work) && self.windows.insert(step.op)
                     || problem.adds_batch() && self.added.insert(step.op)
                     || !problem.epilogue.operands.is_empty() && self.maps.insert(step.op)
@@ -66,6 +71,7 @@ impl Fallbacks {
         let known = match form {
             Form::Windows => &mut other.windows,
             Form::Batches => &mut other.batches,
+            Form::BatchRows => &mut other.batch_rows,
         };
         let before = known.len();
         known.extend(steps.iter().filter(|step| form.changes(&step.work, axes)).map(|step| step.op));
@@ -89,7 +95,10 @@ impl Form {
             (Self::Windows, _) => has_windows(work),
             // Slices that divide the batch store single elements where it is innermost.
             (Self::Batches, Work::Contraction(problem)) => problem.innermost(0, axes) == Some(Role::Batch),
-            (Self::Batches, Work::Region(_) | Work::Single(_)) => false,
+            (Self::BatchRows, Work::Contraction(problem)) => {
+                problem.has_several_batches() && !problem.batch.last.is_power_of_two()
+            }
+            (Self::Batches | Self::BatchRows, Work::Region(_) | Work::Single(_)) => false,
         }
     }
 }
