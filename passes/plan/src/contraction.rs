@@ -173,8 +173,11 @@ pub struct Choice {
     pub rows: u64,
     /// Slices of a ring that load different parts of the stream and exchange them; a divisor of `rows`.
     pub share: u64,
-    /// Slices of a ring that divide the sum, a divisor of `share`; the ring divides the streamed axes among them.
+    /// Slices of a ring that divide the sum, a divisor of `share`; the ring divides the other axes among them.
     pub share_sum: u64,
+    /// Slices of a ring that divide the batch, a divisor of `share / share_sum`; the ring divides the streamed axes
+    /// among them.
+    pub share_batch: u64,
     /// True if neighbouring slices divide the sum, so that the ring of a sum between slices has no others.
     /// Neighbouring slices divide the rows otherwise, and may exchange the stream.
     pub sum_inside: bool,
@@ -245,7 +248,7 @@ impl Choice {
     /// Slices of a ring that divide the streamed axes.
     #[must_use]
     pub fn share_stream(&self) -> u64 {
-        self.share / self.share_sum
+        self.share / (self.share_sum * self.share_batch)
     }
 
     /// Slices of a cluster for each one that computes, from one to the next: 1 if neighbours do.

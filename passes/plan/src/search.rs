@@ -127,7 +127,7 @@ struct Family {
     padded: bool,
     /// True if slices order their results.
     ordered: bool,
-    /// True if slices of a ring load different streamed positions.
+    /// True if slices of a ring load different positions of the stream or of the batch.
     shared: bool,
     /// True if a loop divides the stream.
     tiled: bool,
@@ -141,7 +141,7 @@ impl Family {
             sum: choice.sum * choice.share_sum,
             padded: choice.padded,
             ordered: choice.gather == Gather::Own,
-            shared: choice.share_stream() > 1,
+            shared: choice.share > choice.share_sum,
             tiled: choice.stream_tiles > 1,
         }
     }

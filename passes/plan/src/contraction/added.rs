@@ -58,15 +58,16 @@ impl Planned<'_> {
 
     /// The dimensions of the results: the batch is added in time, the lanes stay apart.
     fn added_lanes(&self, results: &Results) -> Result<ReducedLanes, Diagnostic> {
-        let batch = &self.layout.batch;
-        let summed = batch.part(Part::Time);
+        let layout = self.layout;
+        let (summed, count) = (layout.held_batch(), layout.batches());
+        let batch = [Part::Time, Part::Share].map(|part| layout.batch.part(part));
         let size = |map: &Expr| map.size(self.axes).map_err(|error| mapping_error(error, Span::default()));
         let mut local = Vec::new();
-        for map in results.time.iter().filter(|map| **map != summed && **map != Expr::Literal(1)) {
+        for map in results.time.iter().filter(|map| !batch.contains(map) && **map != Expr::Literal(1)) {
             local.push(Local::new(map.clone(), size(map)?));
         }
         let at = local.len();
-        local.push(Local::new(summed, batch.count(Part::Time)));
+        local.push(Local::new(summed, count));
         local.push(Local::new(results.packet.clone(), SUMS));
         Ok(ReducedLanes::new(local, at, false, false))
     }

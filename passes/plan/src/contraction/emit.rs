@@ -431,7 +431,7 @@ impl Planned<'_> {
         let name = &self.problem.operands[self.choice.stationary].name;
         let flit = elements(FLIT_BYTES, dtype);
         let [promoted, row] = self.row_terms();
-        let around = [layout.batch.part(Part::Time), promoted, layout.rows.part(Part::Reuse)];
+        let around = [layout.held_batch(), promoted, layout.rows.part(Part::Reuse)];
         let outer = || std::iter::once(row.clone()).chain(around.clone());
         // Pieces of the sum that are padded separately stay separate.
         let (piece, sum, depth) = match self.choice.mode {
@@ -524,7 +524,8 @@ impl Planned<'_> {
         writer.comment(&self.why_packets());
         let op = new!(writer, Align, [stream, weights]).time(self.dimension(time));
         let stream = writer.value(op.packet(self.tidy(terms.aligned)), name)?;
-        let kept = outer.into_iter().chain([layout.stream.part(Part::Share)]).chain(reused).collect();
+        let shares = [&layout.batch, &layout.stream].map(|cut| cut.part(Part::Share));
+        let kept = outer.into_iter().chain(shares).chain(reused).collect();
         let results = self.sums(writer, stream, kept)?;
         self.finish(writer, values, results)
     }

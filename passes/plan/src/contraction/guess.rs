@@ -244,7 +244,7 @@ impl Counts<'_> {
         let (reused, row) = reused(self.choice, layout);
         let flit = elements(FLIT_BYTES, dtype);
         let depth = pieces(self.choice, layout) * layout.row_depth(self.choice.mode, flit);
-        let words = layout.batch.count(Part::Time) * reused * row * depth;
+        let words = layout.batches() * reused * row * depth;
         // Elements that are apart in data memory take an access each.
         let cuts = [&layout.batch, &layout.rows, &layout.sum];
         let near = access(stationary, &layout.sum, &cuts, FLIT_BYTES).filter(|_| stationary.image.is_none());
@@ -276,7 +276,7 @@ impl Counts<'_> {
         let (choice, layout, problem) = (self.choice, self.layout, self.problem);
         let array = &problem.operands[choice.stationary];
         let (outer, row) = reused(choice, layout);
-        let batch = layout.batch.count(Part::Time);
+        let batch = layout.batches();
         let depth = match choice.mode {
             Mode::Columns | Mode::Blocks => layout.depth * layout.sum.count(Part::Share),
             Mode::Tree => layout.sum.count(Part::Time),
@@ -343,7 +343,8 @@ impl Counts<'_> {
         let (choice, layout, dtype) = (self.choice, self.layout, self.problem.dtype());
         let (reused, row) = reused(choice, layout);
         let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
-        let (shared, pieces) = (layout.stream.count(Part::Share), layout.sum.count(Part::Piece));
+        let shared = layout.batch.count(Part::Share) * layout.stream.count(Part::Share);
+        let pieces = layout.sum.count(Part::Piece);
         let (packets, flits, results) = match choice.mode {
             Mode::Columns | Mode::Blocks => {
                 let columns = layout.stream.count(Part::Packet);
@@ -633,7 +634,7 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
     let memory = copies * (rows + stream + turned + terms + result) <= machine.memory.dm_bytes_per_slice;
     let (reused, _) = reused(choice, layout);
     let depth = pieces(choice, layout) * layout.row_depth(choice.mode, elements(FLIT_BYTES, dtype));
-    let row = layout.batch.count(Part::Time) * reused * depth;
+    let row = layout.batches() * reused * depth;
     let file = bytes(row, dtype) <= machine.trf_row_bytes(choice.row);
     let buffer = match choice.mode {
         Mode::Columns => reused <= 32,

@@ -62,8 +62,12 @@ impl Layout {
             return None;
         }
         // Each slice adds several results of the batch, without padding.
-        let evenly = problem.batch.size.is_multiple_of(choice.batch) && batch.count(Part::Time) > 1;
-        if problem.adds_batch() && !evenly {
+        let evenly = problem.batch.size.is_multiple_of(choice.batch * choice.share_batch);
+        if problem.adds_batch() && !(evenly && batch.count(Part::Time) > 1) {
+            return None;
+        }
+        // The Transpose Engine exchanges columns in the order of time, and rings are within it.
+        if choice.transposed && choice.share_batch > 1 {
             return None;
         }
         let depth = match (choice.mode, sum.count(Part::Time)) {
@@ -229,10 +233,22 @@ impl Layout {
         }
     }
 
+    /// The positions of the batch that a slice computes.
+    #[must_use]
+    pub fn held_batch(&self) -> Expr {
+        side_by_side(self.batch.rest(&[Part::Cluster, Part::Slice]))
+    }
+
+    /// The number of these.
+    #[must_use]
+    pub fn batches(&self) -> u64 {
+        self.batch.count(Part::Share) * self.batch.count(Part::Time)
+    }
+
     /// The mapping of the slices of a ring that load different parts of the stream.
     #[must_use]
     pub fn share(&self) -> Expr {
-        side_by_side([&self.stream, &self.sum].map(|cut| cut.part(Part::Share)))
+        side_by_side([&self.batch, &self.stream, &self.sum].map(|cut| cut.part(Part::Share)))
     }
 
     /// The mapping of all slices that divide a padded sum, with zeros where they hold nothing.
@@ -351,10 +367,11 @@ pub fn position(array: &Array, cut: &Cut) -> Option<usize> {
 /// The cut of the axes of both operands and the result.
 fn batch(group: &Group, choice: &Choice) -> Option<Cut> {
     let (cluster, slices) = ((Part::Cluster, choice.clusters(Role::Batch)), (Part::Slice, choice.batch));
+    let share = (Part::Share, choice.share_batch);
     match group.row {
         // Slices divide rows evenly: the last axis has padding up to a power of two.
-        Some(_) => filled(group, 1, &[cluster], Part::Time, &[slices]),
-        None => filled(group, 1, &[cluster, slices], Part::Time, &[]),
+        Some(_) => filled(group, 1, &[cluster, share], Part::Time, &[slices]),
+        None => filled(group, 1, &[cluster, slices, share], Part::Time, &[]),
     }
 }
 

@@ -86,7 +86,11 @@ impl Planned<'_> {
     fn why_stream(&self, name: &str) -> String {
         let (choice, layout) = (self.choice, self.layout);
         if choice.share > 1 {
-            let parts = [(choice.share_stream(), &layout.stream), (choice.share_sum, &layout.sum)];
+            let parts = [
+                (choice.share_batch, &layout.batch),
+                (choice.share_stream(), &layout.stream),
+                (choice.share_sum, &layout.sum),
+            ];
             let divided = parts.iter().filter(|(count, _)| *count > 1);
             let divided = divided.map(|(count, cut)| format!("1/{count} of its {}", axes(cut.group())));
             return format!(

@@ -33,6 +33,7 @@ impl Layout {
             && position(array, &self.sum) > position(array, &self.batch);
         choice.mode == Mode::Columns
             && choice.share_sum > 1
+            && choice.share_batch == 1
             && array.image.is_none()
             && is_packet
             && whole

@@ -202,14 +202,27 @@ fn may_pad(problem: &Contraction) -> bool {
     problem.order == SumOrder::Free && problem.prologues.iter().all(stays)
 }
 
-/// Slices of rings of `share`, with those that divide the sum: all, none, or as many as packets of columns leave if
-/// `held` positions of the stream are fewer packets than slices.
-fn shares(share: u64, mode: Mode, held: u64) -> impl Iterator<Item = (u64, u64)> {
+/// The slices of a ring.
+#[derive(Clone, Copy)]
+struct Ring {
+    /// All.
+    share: u64,
+    /// Those that divide the sum.
+    sum: u64,
+    /// Those that divide the batch.
+    batch: u64,
+}
+
+/// Rings of `share` slices: all divide the streamed axes, the sum, or the batch, if a slice has as many results of it
+/// as `batches`. Of packets of columns some divide the sum, if `held` positions of the stream are fewer packets than
+/// slices.
+fn shares(share: u64, mode: Mode, held: u64, batches: u64) -> impl Iterator<Item = Ring> {
     let columns = powers(held / MOST_COLUMNS).last();
     let both = columns.filter(|columns| mode == Mode::Columns && *columns > 1 && *columns < share);
     let sum = (share > 1).then_some(share);
     let both = both.map(|columns| share / columns);
-    [Some(1), sum, both].into_iter().flatten().map(move |sum| (share, sum))
+    let sums = [Some(1), sum, both].into_iter().flatten().map(move |sum| Ring { share, sum, batch: 1 });
+    sums.chain((share > 1 && batches >= share).then_some(Ring { share, sum: 1, batch: share }))
 }
 
 /// The distributions over clusters and slices.
@@ -247,7 +260,9 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                         let even = across.is_power_of_two() && down.is_power_of_two();
                         let held = stream / (across * if cluster == Some(Role::Stream) { 2 } else { 1 });
                         let rings = powers(down).filter(|share| down.is_multiple_of(*share));
-                        for (share, share_sum) in rings.flat_map(|share| shares(share, mode, held)) {
+                        let batches = problem.batch.size / (batch * used_by(Role::Batch));
+                        for ring in rings.flat_map(|share| shares(share, mode, held, batches)) {
+                            let Ring { share, sum: share_sum, batch: share_batch } = ring;
                             // Other slices within the ring of a sum leave it a power of two.
                             if !even && sum > 1 && share > 1 {
                                 continue;
@@ -279,6 +294,7 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                                 rows: down,
                                 share,
                                 share_sum,
+                                share_batch,
                                 sum_inside,
                                 by_rows: false,
                                 padded,
