@@ -8,6 +8,7 @@ mod moves;
 mod orders;
 mod parts;
 mod permuted;
+mod products;
 mod programs;
 mod reductions;
 mod relabels;
@@ -657,6 +658,9 @@ impl Reader<'_> {
         }
         if let Some(at) = op.operands().iter().position(|value| self.selected.contains_key(value)) {
             return self.contraction_of_all(op, at);
+        }
+        if self.fallbacks.products.contains(&op.id) {
+            return self.sum_of_products(op);
         }
         self.close()?;
         let result = op.results()[0];

@@ -396,9 +396,10 @@ fn divide(
         }
     };
     let mut best = planned;
-    for form in [Form::Windows, Form::Batches, Form::BatchRows] {
+    for form in [Form::Windows, Form::Batches, Form::BatchRows, Form::Products] {
         let Some(other) = fallbacks.with(form, &best.0.steps, search.axes) else { continue };
-        let kernel = reads(&other)?;
+        // A form that no step has is none that takes fewer cycles.
+        let Ok(kernel) = reads(&other) else { continue };
         let outcomes = plan_steps(search, &kernel, memo).ok();
         if let Some(outcomes) = outcomes.filter(|outcomes| cycles(outcomes) < cycles(&best.1)) {
             (best, fallbacks) = ((kernel, outcomes), other);

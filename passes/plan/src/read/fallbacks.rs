@@ -2,6 +2,7 @@
 
 use crate::contraction::Role;
 use crate::program::{Step, Work};
+use crate::read::products::may_multiply;
 use std::collections::{HashMap, HashSet};
 use visa_algebra::Axes;
 use visa_ir::module::OpId;
@@ -15,6 +16,8 @@ pub enum Form {
     Batches,
     /// The last axis of both operands and the result has padding, so that slices divide several odd axes.
     BatchRows,
+    /// Products of elements that the vector engine adds.
+    Products,
 }
 
 /// The operations at their beginning, by the forms.
@@ -35,6 +38,8 @@ pub struct Fallbacks {
     pub added: HashSet<OpId>,
     /// Contractions whose summed axes are one axis.
     pub sums: HashSet<OpId>,
+    /// Contractions that are sums of products of elements.
+    pub products: HashSet<OpId>,
     /// Regions whose inputs are in the order of the first result.
     pub orders: HashSet<OpId>,
     /// Operations before which transfers within HBM, not pipelines, put elements in another order.
@@ -54,6 +59,7 @@ impl Fallbacks {
                     || problem.adds_batch() && self.added.insert(step.op)
                     || !problem.epilogue.operands.is_empty() && self.maps.insert(step.op)
                     || problem.sum.axes.len() > 1 && self.sums.insert(step.op)
+                    || may_multiply(problem) && self.products.insert(step.op)
             }
             Work::Region(region) => {
                 region.is_copy() && self.moves.insert(step.op)
@@ -72,6 +78,7 @@ impl Fallbacks {
             Form::Windows => &mut other.windows,
             Form::Batches => &mut other.batches,
             Form::BatchRows => &mut other.batch_rows,
+            Form::Products => &mut other.products,
         };
         let before = known.len();
         known.extend(steps.iter().filter(|step| form.changes(&step.work, axes)).map(|step| step.op));
@@ -98,7 +105,8 @@ impl Form {
             (Self::BatchRows, Work::Contraction(problem)) => {
                 problem.has_several_batches() && !problem.batch.last.is_power_of_two()
             }
-            (Self::Batches | Self::BatchRows, Work::Region(_) | Work::Single(_)) => false,
+            (Self::Products, Work::Contraction(problem)) => may_multiply(problem),
+            (Self::Batches | Self::BatchRows | Self::Products, Work::Region(_) | Work::Single(_)) => false,
         }
     }
 }

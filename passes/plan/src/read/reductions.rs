@@ -33,7 +33,7 @@ impl Reader<'_> {
     }
 
     /// Appends the reductions of a slot along axes, the last one first.
-    fn reduced(
+    pub(super) fn reduced(
         &mut self,
         op: ReduceName,
         (mut operand, result): (Slot, Slot),

@@ -1,0 +1,79 @@
+//! Contractions as products of elements, which the vector engine adds: a region, whose values may have any order of
+//! axes and rows of any length. Operands of the Contraction Engine with other orders are copied first, element by
+//! element.
+
+use crate::array::Array;
+use crate::contraction::{Contraction, Prologue, SumOrder};
+use crate::expressions::computed;
+use crate::order::ReduceOrder;
+use crate::read::{Reader, unplanned};
+use crate::region::{Computation, Operation, RegionValue, Slot};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpRef, ValueId};
+use visa_mapping::expression::{Expression, Term};
+use visa_mapping::ops::contract::Contract;
+use visa_mapping::tensor::value::{Value, axis_list};
+use visa_numerics::{DType, ReduceName, fetch_cast, reduce_op};
+
+/// Most bytes of the operands and the result: of more, the Contraction Engine multiplies faster than the vector
+/// engine.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Returns true if products of elements are another form of a contraction, which may take fewer cycles: one operand
+/// has all axes, the fetch converts both operands without loss, and the vector engine adds in any order.
+pub(super) fn may_multiply(problem: &Contraction) -> bool {
+    let whole = problem.free.iter().any(|free| free.size == 1);
+    let wide = problem.accumulator;
+    let converts = |dtype: DType| fetch_cast(dtype, wide).is_some();
+    let adds = reduce_op(ReduceName::Add, wide).is_some_and(|row| row.within_slice);
+    let plain = problem.operands.iter().all(|array| array.image.is_none() && array.view.is_none());
+    whole
+        && problem.order == SumOrder::Free
+        && problem.sum.size > 1
+        && problem.bytes() <= MOST_BYTES
+        && problem.prologues.iter().all(|prologue| *prologue == Prologue::default())
+        && problem.operands.iter().all(|array| converts(array.dtype))
+        && computed(wide) == wide
+        && adds
+        && plain
+}
+
+impl Reader<'_> {
+    /// Reads a contraction as the sum of the products of its elements.
+    pub(super) fn sum_of_products(&mut self, op: Contract<'_>) -> Result<(), Diagnostic> {
+        let over = axis_list(&*op.over()?).map_err(|why| unplanned(*op, &format!("`over`: {why}")))?;
+        self.begin(*op, &over)?;
+        let wide = op.result_type::<Value>(0).map(|value| value.dtype);
+        let wide = wide.ok_or_else(|| unplanned(*op, "a result that is no value"))?;
+        let mut factors = Vec::new();
+        for &operand in op.operands() {
+            factors.push(self.factor(*op, operand, wide)?);
+        }
+        let largest = factors.iter().max_by_key(|slot| self.region.values[**slot].array.axes.len());
+        let axes = largest.map(|slot| self.region.values[*slot].array.axes.clone()).unwrap_or_default();
+        let result = self.result(*op)?;
+        let array = self.region.values[result].array.clone();
+        let name = format!("{}_products", array.name);
+        let products = self.new_slot(Array { name, axes, ..array });
+        let expression = Some(Expression {
+            names: ["x", "y"].map(Into::into).into(),
+            term: Term::Call("mul".into(), vec![Term::Name(0), Term::Name(1)]),
+        });
+        let computation = Computation::Map { expression, operands: factors, cast: None };
+        self.region.operations.push(Operation { computation, result: products });
+        self.reduced(ReduceName::Add, (products, result), &over, ReduceOrder::Free);
+        Ok(())
+    }
+
+    /// The slot of an operand, in the format `wide` from its fetch on.
+    fn factor(&mut self, op: OpRef<'_>, value: ValueId, wide: DType) -> Result<Slot, Diagnostic> {
+        let source = self.slot(op, value)?;
+        let stored = &self.region.values[source];
+        if stored.is_converted() {
+            return Err(unplanned(op, "an operand that a fetch has converted"));
+        }
+        let (array, table, storage) = (stored.array.clone(), stored.table.clone(), stored.storage);
+        self.region.values.push(RegionValue { array, read: wide, table, storage });
+        Ok(self.region.values.len() - 1)
+    }
+}
