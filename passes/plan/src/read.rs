@@ -3,6 +3,7 @@
 mod assembled;
 mod choices;
 pub mod fallbacks;
+mod folded;
 mod formats;
 mod moves;
 mod orders;
@@ -256,6 +257,9 @@ impl Reader<'_> {
 
     /// Reads an operation: the beginning of a step, or a part of a region.
     fn step(&mut self, op: OpRef<'_>) -> Result<(), Diagnostic> {
+        if self.folds(op)? {
+            return Ok(());
+        }
         if op.is(&map::DECL) {
             self.begin(op, &[])?;
             return self.map(Map::of(op)?);

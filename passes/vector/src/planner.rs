@@ -4,13 +4,14 @@ use crate::language::{Statistics, saturate};
 use crate::rule::{BUILTIN, VectorRule, parse as parse_rules};
 use crate::search::Leaves;
 use crate::{chain, emit, explain, language, search};
+use std::collections::BTreeSet;
 use visa_algebra::Axes;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
 use visa_ir::open;
 use visa_ir::span::Span;
-use visa_mapping::expression::Dag;
+use visa_mapping::expression::{Dag, NodeKind};
 use visa_mapping::facts::machine;
 use visa_numerics::VectorStage;
 use visa_stream::ops::vector_expr;
@@ -130,7 +131,7 @@ impl Planner {
         let (equals, statistics) = saturate(&dag, if fast { &self.fast } else { &self.exact });
         let leaves = leaves(&equals, stream_loads, made_loads);
         let Some(plan) = search::plan(&equals, &leaves) else {
-            return Err(unplannable(span, made_loads));
+            return Err(unplannable(span, &dag, made_loads));
         };
         let operands = equals.classes.iter().enumerate();
         let operands: Vec<_> = operands.filter_map(|(class, known)| Some((class, known.operand?))).collect();
@@ -142,12 +143,29 @@ impl Planner {
 }
 
 /// The error where no passes compute an expression; `loads` is true if values between passes fit the register file.
-fn unplannable(span: Span, loads: bool) -> Diagnostic {
+fn unplannable(span: Span, dag: &Dag, loads: bool) -> Diagnostic {
     let message = "no passes through the vector engine compute the expression";
     let error = |message: String| Diagnostic::error("plan-vector", span, message);
+    if let Some(function) = of_three_values(dag) {
+        let why =
+            format!("`{function}` of three different values, and an operation reads two besides numbers");
+        let fix = format!("write `x * y + z` for `{function}(x, y, z)`, which rounds the product too");
+        return error(format!("{message}: it has {why}")).fix(Some(fix));
+    }
     if loads {
         return error(message.to_owned());
     }
     let error = error(format!("{message}: two values meet, and none of them fits the vector register file"));
     error.fix(Some("stream fewer elements a slice, so that they fit".to_owned()))
+}
+
+/// The name of a function of three different values, none of them a number, in an expression: an operation has one
+/// operand besides its stream and numbers (book 20).
+fn of_three_values(dag: &Dag) -> Option<&'static str> {
+    dag.nodes.iter().find_map(|node| {
+        let NodeKind::Apply(function, arguments) = &node.kind else { return None };
+        let is_number = |at: &usize| matches!(dag.nodes[*at].kind, NodeKind::Number(_));
+        let values: BTreeSet<usize> = arguments.iter().copied().filter(|at| !is_number(at)).collect();
+        (values.len() == 3).then_some(function.name)
+    })
 }

@@ -539,7 +539,8 @@ fn impossible(cx: &PassCx<'_>, refused: &Refused) -> Diagnostic {
     };
     match (fix(op), why) {
         (Some(fix), _) => error.fix(fix),
-        (None, Some(_)) => error,
+        // Fixes of other passes are about operations of the plan, which the author has not written.
+        (None, Some(why)) => error.fix(why.fix.clone().filter(|_| why.code == "plan-vector")),
         (None, None) => error
             .fix("give large axes sizes with factors of two: loops and slices divide them evenly".to_owned()),
     }
