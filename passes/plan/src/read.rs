@@ -705,6 +705,9 @@ impl Reader<'_> {
             }
             summed = vec![sum];
         }
+        if self.fallbacks.operands.contains(&op.id) {
+            numbers = self.in_roles(*op, numbers, &summed);
+        }
         for (&value, number) in values.iter().zip(numbers) {
             self.join(value, number, &summed);
         }

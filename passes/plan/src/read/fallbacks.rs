@@ -38,6 +38,8 @@ pub struct Fallbacks {
     pub added: HashSet<OpId>,
     /// Contractions whose summed axes are one axis.
     pub sums: HashSet<OpId>,
+    /// Contractions whose operands have the axes of both first, then their own, and the summed ones last.
+    pub operands: HashSet<OpId>,
     /// Contractions that are sums of products of elements.
     pub products: HashSet<OpId>,
     /// Regions whose inputs are in the order of the first result.
@@ -60,6 +62,7 @@ impl Fallbacks {
                     || !problem.epilogue.operands.is_empty() && self.maps.insert(step.op)
                     || problem.sum.axes.len() > 1 && self.sums.insert(step.op)
                     || may_multiply(problem) && self.products.insert(step.op)
+                    || self.operands.insert(step.op)
             }
             Work::Region(region) => {
                 region.is_copy() && self.moves.insert(step.op)

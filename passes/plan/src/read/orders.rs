@@ -36,6 +36,19 @@ impl Reader<'_> {
         }
     }
 
+    /// The numbers of the operands of a contraction with the axes of both outermost, and the summed ones innermost.
+    pub(super) fn in_roles(&mut self, op: OpRef<'_>, numbers: [usize; 2], summed: &[Arc<str>]) -> [usize; 2] {
+        let [first, second] = numbers.map(|number| self.arrays[number].axes.clone());
+        let batch: Vec<Arc<str>> =
+            first.iter().filter(|axis| second.contains(axis) && !summed.contains(axis)).cloned().collect();
+        let mut in_roles = |number: usize, own: &[Arc<str>]| {
+            let free = own.iter().filter(|axis| !batch.contains(axis) && !summed.contains(axis));
+            let axes: Vec<Arc<str>> = batch.iter().chain(free).chain(summed).cloned().collect();
+            if axes == own { number } else { self.reordered(op, number, axes) }
+        };
+        [in_roles(numbers[0], &first), in_roles(numbers[1], &second)]
+    }
+
     /// The number of an array with the elements of another one and their axes in another order. Transfers within HBM
     /// move whole rows; pipelines move elements that are apart, since a part of a unit of HBM takes as long as many
     /// whole ones (book 11).

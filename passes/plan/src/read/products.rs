@@ -29,7 +29,6 @@ pub(super) fn may_multiply(problem: &Contraction) -> bool {
     let plain = problem.operands.iter().all(|array| array.image.is_none() && array.view.is_none());
     whole
         && problem.order == SumOrder::Free
-        && problem.sum.size > 1
         && problem.bytes() <= MOST_BYTES
         && problem.prologues.iter().all(|prologue| *prologue == Prologue::default())
         && problem.operands.iter().all(|array| converts(array.dtype))
