@@ -31,13 +31,13 @@ pub enum Anatomy {
         starts: u64,
         /// Start-ups that read the data memory of one cluster.
         stores: u64,
-        /// Cycles after its start-up by a model of memories, without the limit of `written` and without `parts`.
+        /// Cycles after its start-up by a model of memories, without the limit of `written` and without `rounds`.
         moving: u64,
         /// Bytes that it writes into the data memory of the cluster that gets the most. A request writes as long as
         /// one of the most bytes.
         written: u64,
-        /// Units of HBM of which it writes a part.
-        parts: u64,
+        /// Rounds of writes that cover units of HBM in part ([`visa_memory::partial_rounds`]).
+        rounds: u64,
     },
     /// Anything else, in cycles.
     Other(u64),
@@ -57,9 +57,9 @@ impl Anatomy {
                 let start = measured.pass_startup_ticks.value + more;
                 start + fill as f64 * cycle + around + busiest + operands
             }
-            Self::Transfer { starts, stores, moving, written, parts } => {
+            Self::Transfer { starts, stores, moving, written, rounds } => {
                 let longest = writing(written, measured).max(moving as f64 * cycle);
-                let in_part = parts as f64 * measured.partial_write_ticks.value;
+                let in_part = rounds as f64 * measured.partial_round_ticks.value;
                 started(starts, stores, measured) + longest + in_part
             }
             Self::Other(cycles) => cycles as f64 * cycle,
@@ -117,12 +117,12 @@ impl Anatomy {
                 ];
                 (vec![figure::TICK, figure::PASS], paces.chain(others).collect())
             }
-            Self::Transfer { starts, stores, written, parts, .. } => {
+            Self::Transfer { starts, stores, written, rounds, .. } => {
                 let others = [
                     (figure::DMA, starts),
                     (figure::STORE, stores),
                     (figure::DM_WRITE, written),
-                    (figure::PARTIAL_WRITE, parts),
+                    (figure::PARTIAL_ROUND, rounds),
                 ];
                 (vec![figure::TICK], others.to_vec())
             }

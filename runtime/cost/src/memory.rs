@@ -12,7 +12,7 @@ use visa_machine::{Machine, Measured, Medium, Ports};
 use visa_memory::detailed::{ChannelTotals, Detailed, MAX_REQUESTS, Timing, extrapolate, simulate};
 use visa_memory::{
     Bound, Channels, Descriptor, Engine, HBM_UNIT, Memory, Price, Transfer, book, channel_cycles,
-    crossing_requests, partial_units, repeated_reads, request_count,
+    crossing_requests, partial_rounds, repeated_reads, request_count,
 };
 
 use crate::anatomy::Anatomy;
@@ -45,8 +45,8 @@ impl CommandCost {
     pub(crate) fn measured(self, machine: &Machine) -> Self {
         let moving = self.cycles.saturating_sub(machine.timing.dma_startup_cycles);
         let anatomy = match self.anatomy {
-            Anatomy::Transfer { starts, stores, written, parts, .. } => {
-                Anatomy::Transfer { starts, stores, moving, written, parts }
+            Anatomy::Transfer { starts, stores, written, rounds, .. } => {
+                Anatomy::Transfer { starts, stores, moving, written, rounds }
             }
             Anatomy::Pass { .. } | Anatomy::Other(_) => self.anatomy,
         };
@@ -142,12 +142,12 @@ const REPEATED: &str = "slices read the same bytes, which few channels of HBM ho
 /// The components of the time of a transfer on a machine that was measured.
 fn requested(flat: Anatomy, transfer: &Transfer, machine: &Machine) -> Result<Anatomy, SeqError> {
     let Anatomy::Transfer { starts, stores, moving, .. } = flat else { return Ok(flat) };
-    let (written, parts) = (written(transfer, machine)?, written_in_part(transfer)?);
+    let (written, rounds) = (written(transfer, machine)?, partial_rounds(transfer, machine)?);
     let [starts, stores] = match reads_one_cluster(transfer, machine)? {
         true => [0, starts + stores],
         false => [starts, stores],
     };
-    Ok(Anatomy::Transfer { starts, stores, moving, written, parts })
+    Ok(Anatomy::Transfer { starts, stores, moving, written, rounds })
 }
 
 /// Bytes that a transfer writes into the data memory of the cluster that gets the most of a chip, each request as if
@@ -193,14 +193,6 @@ fn reads_one_cluster(transfer: &Transfer, machine: &Machine) -> Result<bool, Seq
         }
     }
     Ok(all.len() == 1)
-}
-
-/// Units of HBM of which a transfer writes a part.
-fn written_in_part(transfer: &Transfer) -> Result<u64, SeqError> {
-    let to_hbm = transfer.descriptors().filter(|one| one.to.medium == Medium::Hbm);
-    to_hbm
-        .map(|one| partial_units(&one.write()))
-        .try_fold(0, |sum: u64, parts| Ok(sum.saturating_add(parts?)))
 }
 
 fn simulated_channels(found: &Detailed) -> Vec<ChannelReport> {
