@@ -229,6 +229,7 @@ mod tests {
             stores,
             moving,
             written,
+            reading: 0,
             rounds,
         };
         let mut all = Vec::new();

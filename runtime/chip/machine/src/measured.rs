@@ -38,6 +38,9 @@ pub struct Measured {
     /// Reads over a boundary of HBM; `None` if each takes two transfers, as in book 11.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crossing: Option<Crossing>,
+    /// Transfers within data memory; `None` if reads and writes take its networks at the book's rate alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_networks: Option<SharedNetworks>,
     /// Waits of clusters for each other. Without them none costs anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syncs: Option<Syncs>,
@@ -63,6 +66,14 @@ pub struct Parallel {
 pub struct OddFetch {
     /// Ticks of an access of the fetch: the least and the most that were reported.
     pub ticks: [f64; 2],
+    /// Where that is from.
+    pub source: String,
+}
+
+/// A law without a figure: reads of data memory at the book's rate keep its networks from writes at the measured one.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedNetworks {
     /// Where that is from.
     pub source: String,
 }
