@@ -181,8 +181,8 @@ fn started(starts: u64, stores: u64, measured: &Measured) -> f64 {
     starts as f64 * measured.dma_startup_ticks.value + stores as f64 * measured.store_startup_ticks.value
 }
 
-/// Ticks of writing `written` bytes into the data memory of a cluster, after its networks have carried what is read
-/// there.
+/// Ticks of writing `written` bytes into the data memory of a cluster, after its networks have carried the bytes that
+/// are read there.
 fn in_data_memory(written: u64, reading: u64, measured: &Measured) -> f64 {
     let read = reading as f64 * measured.ticks_per_cycle.value;
     written as f64 / measured.dm_write_bytes_per_tick.value + read

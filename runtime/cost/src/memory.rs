@@ -153,7 +153,7 @@ fn requested(flat: Anatomy, transfer: &Transfer, machine: &Machine) -> Result<An
 
 /// Load of a transfer on the data memory of the cluster that gets the most of a chip: bytes that it writes, each
 /// request as if it had the most bytes of one, and those that read HBM over a boundary with the share of
-/// `measured.crossing` more; and cycles in which the networks carry what it reads there.
+/// `measured.crossing` more; and cycles in which the networks carry the bytes that are read there.
 fn in_data_memory(transfer: &Transfer, machine: &Machine) -> Result<[u64; 2], SeqError> {
     let mut clusters: BTreeMap<(u64, i64), [u64; 2]> = BTreeMap::new();
     let mut add = |at: &Memory, program: &Program, bytes: [u64; 2]| -> Result<(), SeqError> {
