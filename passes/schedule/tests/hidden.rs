@@ -67,3 +67,17 @@ fn several_hidden_tasks_of_a_command() {
     // The pass has the position of its table, but not before the reload.
     assert_eq!(with.order(&[0, 1, 2, 3, 5, 4, 6]), [0, 1, 2, 3]);
 }
+
+/// A pass has the position of its table's transfer in the queue, unless it needs a command that comes later.
+#[test]
+fn a_pass_follows_its_table() {
+    let looked_up = |after: &[usize]| {
+        let tasks = Tasks(vec![task(70, both(), &[]), task(7, Queues::MAIN, after)]);
+        let table = Hidden { table: Some((30, both())), reloads: Vec::new() };
+        WithHidden::of(&tasks, &[Hidden::default(), table])
+    };
+    // The table, the load, and the pass.
+    assert_eq!(looked_up(&[]).order(&[1, 0, 2]), [1, 0]);
+    assert_eq!(looked_up(&[0]).order(&[1, 0, 2]), [0, 1]);
+    assert_eq!(looked_up(&[]).order(&[0, 1, 2]), [0, 1]);
+}

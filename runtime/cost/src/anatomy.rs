@@ -31,13 +31,17 @@ pub enum Anatomy {
         starts: u64,
         /// Start-ups that read the data memory of one cluster.
         stores: u64,
-        /// Cycles after its start-up by a model of memories, without the limit of `written` and without `parts`.
+        /// Cycles after its start-up by a model of memories, without the limit of `written` and without `rounds`.
         moving: u64,
         /// Bytes that it writes into the data memory of the cluster that gets the most. A request writes as long as
         /// one of the most bytes.
         written: u64,
-        /// Units of HBM of which it writes a part.
-        parts: u64,
+        /// Cycles in which that cluster's networks carry bytes that are read; 0 unless a machine shares them
+        /// ([`visa_machine::SharedNetworks`]).
+        #[serde(default, skip_serializing_if = "is_none")]
+        reading: u64,
+        /// Rounds of writes that cover units of HBM in part ([`visa_memory::partial_rounds`]).
+        rounds: u64,
     },
     /// Anything else, in cycles.
     Other(u64),
@@ -57,9 +61,9 @@ impl Anatomy {
                 let start = measured.pass_startup_ticks.value + more;
                 start + fill as f64 * cycle + around + busiest + operands
             }
-            Self::Transfer { starts, stores, moving, written, parts } => {
-                let longest = writing(written, measured).max(moving as f64 * cycle);
-                let in_part = parts as f64 * measured.partial_write_ticks.value;
+            Self::Transfer { starts, stores, moving, written, reading, rounds } => {
+                let longest = in_data_memory(written, reading, measured).max(moving as f64 * cycle);
+                let in_part = rounds as f64 * measured.partial_round_ticks.value;
                 started(starts, stores, measured) + longest + in_part
             }
             Self::Other(cycles) => cycles as f64 * cycle,
@@ -96,9 +100,9 @@ impl Anatomy {
     /// Returns true if a transfer waits for data memory to be written.
     pub(crate) fn writes_longest(&self, measured: &Measured) -> bool {
         match *self {
-            Self::Transfer { starts, stores, moving, written, .. } => {
+            Self::Transfer { starts, stores, moving, written, reading, .. } => {
                 let others = moving as f64 * measured.ticks_per_cycle.value;
-                writing(written, measured) > others.max(started(starts, stores, measured))
+                in_data_memory(written, reading, measured) > others.max(started(starts, stores, measured))
             }
             Self::Pass { .. } | Self::Other(_) => false,
         }
@@ -117,12 +121,12 @@ impl Anatomy {
                 ];
                 (vec![figure::TICK, figure::PASS], paces.chain(others).collect())
             }
-            Self::Transfer { starts, stores, written, parts, .. } => {
+            Self::Transfer { starts, stores, written, rounds, .. } => {
                 let others = [
                     (figure::DMA, starts),
                     (figure::STORE, stores),
                     (figure::DM_WRITE, written),
-                    (figure::PARTIAL_WRITE, parts),
+                    (figure::PARTIAL_ROUND, rounds),
                 ];
                 (vec![figure::TICK], others.to_vec())
             }
@@ -153,10 +157,10 @@ fn at_odd_start(accesses: u64, measured: &Measured) -> f64 {
     measured.odd_fetch.as_ref().map_or(0.0, |reported| reported.ticks(accesses))
 }
 
-/// Returns true if there is no such access: the field is then left out of reports.
+/// Returns true if there is none: the field is then left out of reports.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_none(accesses: &u64) -> bool {
-    *accesses == 0
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Ticks of a step.
@@ -177,7 +181,9 @@ fn started(starts: u64, stores: u64, measured: &Measured) -> f64 {
     starts as f64 * measured.dma_startup_ticks.value + stores as f64 * measured.store_startup_ticks.value
 }
 
-/// Ticks of writing `written` bytes into the data memory of a cluster.
-fn writing(written: u64, measured: &Measured) -> f64 {
-    written as f64 / measured.dm_write_bytes_per_tick.value
+/// Ticks of writing `written` bytes into the data memory of a cluster, after its networks have carried the bytes that
+/// are read there.
+fn in_data_memory(written: u64, reading: u64, measured: &Measured) -> f64 {
+    let read = reading as f64 * measured.ticks_per_cycle.value;
+    written as f64 / measured.dm_write_bytes_per_tick.value + read
 }

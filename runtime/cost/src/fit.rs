@@ -224,12 +224,13 @@ mod tests {
             contractions,
             odd: 0,
         };
-        let moved = |starts, stores, moving, written, parts| Anatomy::Transfer {
+        let moved = |starts, stores, moving, written, rounds| Anatomy::Transfer {
             starts,
             stores,
             moving,
             written,
-            parts,
+            reading: 0,
+            rounds,
         };
         let mut all = Vec::new();
         for steps in [16, 60, 120, 480, 2000] {

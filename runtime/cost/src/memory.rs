@@ -7,12 +7,12 @@ use visa_engine::Space;
 use visa_hw::program::{CHIP_STRIDE, Dma};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
-use visa_loops::{PairedEntry, PairedProgram, SeqError, Stride, code};
+use visa_loops::{PairedEntry, PairedProgram, Program, SeqError, Stride, code};
 use visa_machine::{Machine, Measured, Medium, Ports};
 use visa_memory::detailed::{ChannelTotals, Detailed, MAX_REQUESTS, Timing, extrapolate, simulate};
 use visa_memory::{
     Bound, Channels, Descriptor, Engine, HBM_UNIT, Memory, Price, Transfer, book, channel_cycles,
-    crossing_requests, partial_units, repeated_reads, request_count,
+    crossing_requests, partial_rounds, repeated_reads, request_count,
 };
 
 use crate::anatomy::Anatomy;
@@ -45,8 +45,8 @@ impl CommandCost {
     pub(crate) fn measured(self, machine: &Machine) -> Self {
         let moving = self.cycles.saturating_sub(machine.timing.dma_startup_cycles);
         let anatomy = match self.anatomy {
-            Anatomy::Transfer { starts, stores, written, parts, .. } => {
-                Anatomy::Transfer { starts, stores, moving, written, parts }
+            Anatomy::Transfer { starts, stores, written, reading, rounds, .. } => {
+                Anatomy::Transfer { starts, stores, moving, written, reading, rounds }
             }
             Anatomy::Pass { .. } | Anatomy::Other(_) => self.anatomy,
         };
@@ -142,33 +142,43 @@ const REPEATED: &str = "slices read the same bytes, which few channels of HBM ho
 /// The components of the time of a transfer on a machine that was measured.
 fn requested(flat: Anatomy, transfer: &Transfer, machine: &Machine) -> Result<Anatomy, SeqError> {
     let Anatomy::Transfer { starts, stores, moving, .. } = flat else { return Ok(flat) };
-    let (written, parts) = (written(transfer, machine)?, written_in_part(transfer)?);
+    let ([written, reading], rounds) =
+        (in_data_memory(transfer, machine)?, partial_rounds(transfer, machine)?);
     let [starts, stores] = match reads_one_cluster(transfer, machine)? {
         true => [0, starts + stores],
         false => [starts, stores],
     };
-    Ok(Anatomy::Transfer { starts, stores, moving, written, parts })
+    Ok(Anatomy::Transfer { starts, stores, moving, written, reading, rounds })
 }
 
-/// Bytes that a transfer writes into the data memory of the cluster that gets the most of a chip, each request as if
-/// it had the most bytes of one, and those that read HBM over a boundary with the share of `measured.crossing` more.
-fn written(transfer: &Transfer, machine: &Machine) -> Result<u64, SeqError> {
-    let mut clusters: BTreeMap<(u64, i64), u64> = BTreeMap::new();
-    let most = machine.limits.dma_request_bytes;
-    for one in transfer.descriptors().filter(|one| one.to.medium == Medium::Dm) {
-        let Descriptor { to, loops, .. } = one;
-        let write = loops.write();
-        let own = to.clusters(&write, machine)?;
-        let (Some(own), Some(all)) = (own, request_count(&write, machine)) else { continue };
-        let all = all.saturating_mul(most).saturating_add(crossing_bytes(one, machine)?);
-        // Of loops over several clusters each gets as much as the others.
-        let share = all / own.clone().count().max(1) as u64;
+/// Load of a transfer on the data memory of the cluster that gets the most of a chip: bytes that it writes, each
+/// request as if it had the most bytes of one, and those that read HBM over a boundary with the share of
+/// `measured.crossing` more; and cycles in which the networks carry the bytes that are read there.
+fn in_data_memory(transfer: &Transfer, machine: &Machine) -> Result<[u64; 2], SeqError> {
+    let mut clusters: BTreeMap<(u64, i64), [u64; 2]> = BTreeMap::new();
+    let mut add = |at: &Memory, program: &Program, bytes: [u64; 2]| -> Result<(), SeqError> {
+        let Some(own) = at.clusters(program, machine)? else { return Ok(()) };
+        // Of loops over several clusters each has as much as the others.
+        let count = own.clone().count().max(1) as u64;
         for cluster in own {
-            let sum = clusters.entry((to.chip, cluster)).or_default();
-            *sum = sum.saturating_add(share);
+            let sums = clusters.entry((at.chip, cluster)).or_default();
+            *sums = std::array::from_fn(|side| sums[side].saturating_add(bytes[side] / count));
+        }
+        Ok(())
+    };
+    for one in transfer.descriptors().filter(|one| one.to.medium == Medium::Dm) {
+        let (read, write) = (one.read(), one.write());
+        let Some(all) = request_count(&write, machine) else { continue };
+        let all = all.saturating_mul(machine.limits.dma_request_bytes);
+        add(&one.to, &write, [all.saturating_add(crossing_bytes(one, machine)?), 0])?;
+        let shares = machine.measured.as_ref().is_some_and(|measured| measured.shared_networks.is_some());
+        if let Some(bytes) = read.steps().filter(|_| shares && one.from.medium == Medium::Dm) {
+            add(&one.from, &read, [0, bytes])?;
         }
     }
-    Ok(clusters.into_values().fold(0, u64::max))
+    let rate = (machine.dm_bytes_per_cycle() / machine.topology.clusters_per_chip.max(1)).max(1);
+    let [written, read] = clusters.into_values().max().unwrap_or_default();
+    Ok([written, read.div_ceil(rate)])
 }
 
 /// Bytes that the requests of a descriptor which read HBM over a boundary count in addition.
@@ -193,14 +203,6 @@ fn reads_one_cluster(transfer: &Transfer, machine: &Machine) -> Result<bool, Seq
         }
     }
     Ok(all.len() == 1)
-}
-
-/// Units of HBM of which a transfer writes a part.
-fn written_in_part(transfer: &Transfer) -> Result<u64, SeqError> {
-    let to_hbm = transfer.descriptors().filter(|one| one.to.medium == Medium::Hbm);
-    to_hbm
-        .map(|one| partial_units(&one.write()))
-        .try_fold(0, |sum: u64, parts| Ok(sum.saturating_add(parts?)))
 }
 
 fn simulated_channels(found: &Detailed) -> Vec<ChannelReport> {

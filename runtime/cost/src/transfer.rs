@@ -31,9 +31,9 @@ pub fn transfer_cycles(dma: &Dma, machine: &Machine, model: MemoryModel) -> Resu
 pub fn measured_ticks(dma: &Dma, machine: &Machine) -> Option<[u64; 2]> {
     let measured = machine.measured.as_ref()?;
     let work = dma_work(dma, Span::default(), machine, 1, MemoryModel::Book).ok()?;
-    let Anatomy::Transfer { starts, stores, written, .. } = work.anatomy else { return None };
+    let Anatomy::Transfer { starts, stores, written, reading, .. } = work.anatomy else { return None };
     let moving = cycles(work.bytes.of(Medium::Hbm).both(), machine.timing.hbm_bytes_per_cycle);
-    let needed = Anatomy::Transfer { starts, stores, moving, written, parts: 0 }.ticks(measured);
+    let needed = Anatomy::Transfer { starts, stores, moving, written, reading, rounds: 0 }.ticks(measured);
     Some([work.anatomy.ticks(measured).round() as u64, needed.round() as u64])
 }
 
@@ -87,7 +87,14 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
         bank_reads: None,
         bank_writes: 0,
         memory: None,
-        anatomy: Anatomy::Transfer { starts: 1, stores: 0, moving: busiest.cycles, written: 0, parts: 0 },
+        anatomy: Anatomy::Transfer {
+            starts: 1,
+            stores: 0,
+            moving: busiest.cycles,
+            written: 0,
+            reading: 0,
+            rounds: 0,
+        },
         error: None,
     }
 }

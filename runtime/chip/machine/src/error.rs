@@ -51,13 +51,20 @@ impl MachineError {
 
     /// Refuses a figure that descriptions had before: its replacement is not in the same unit.
     pub(crate) fn check_figures(written: &serde_json::Value) -> Result<(), Self> {
-        const OLD: [(&str, &str, &str, &str); 2] = [
+        const OLD: [(&str, &str, &str, &str); 3] = [
             (
                 "register_operand_ticks",
                 "measured.register_operand_ticks",
                 "a figure for each step of a pass",
                 "`register_row_ticks`, for each row of 32 bytes of an operand, with `store_startup_ticks` and \
-                 `partial_write_ticks`: fit the machine again with `--fit`",
+                 `partial_round_ticks`: fit the machine again with `--fit`",
+            ),
+            (
+                "partial_write_ticks",
+                "measured.partial_write_ticks",
+                "a figure for each unit of HBM that is written in part",
+                "`partial_round_ticks`, for each round of up to four such writes of a slice: fit the machine again \
+                 with `--fit`",
             ),
             (
                 "contraction_ticks",

@@ -14,7 +14,9 @@ mod validate;
 pub use derived::{BufferUse, TransposeShape};
 pub use error::{FieldError, MachineError};
 pub use machine::{ASSUMED, Assumption, Limits, Machine, Memory, Timing, Topology};
-pub use measured::{Crossing, FIGURES, Figure, Measured, Noise, ODD_UNIT, OddFetch, Parallel, Syncs, figure};
+pub use measured::{
+    Crossing, FIGURES, Figure, Measured, Noise, ODD_UNIT, OddFetch, Parallel, SharedNetworks, Syncs, figure,
+};
 pub use medium::{
     ClusterPart, IndexMemory, IndexUnit, Medium, MemoryDecl, Part, Ports, ProgramMemory, TensorMemory,
 };

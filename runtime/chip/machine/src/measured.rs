@@ -23,8 +23,8 @@ pub struct Measured {
     pub dma_startup_ticks: Figure,
     /// Ticks before a transfer that reads the data memory of one cluster moves its first byte.
     pub store_startup_ticks: Figure,
-    /// Ticks of each unit of HBM of which a transfer writes a part.
-    pub partial_write_ticks: Figure,
+    /// Ticks of each round of writes that cover units of HBM in part: an engine has up to four of a slice in flight.
+    pub partial_round_ticks: Figure,
     /// Bytes a tick that all engines together write into the data memory of a cluster, in requests of the most bytes.
     /// A shorter request takes as long.
     pub dm_write_bytes_per_tick: Figure,
@@ -38,6 +38,9 @@ pub struct Measured {
     /// Reads over a boundary of HBM; `None` if each takes two transfers, as in book 11.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crossing: Option<Crossing>,
+    /// Transfers within data memory; `None` if reads and writes take its networks at the book's rate alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_networks: Option<SharedNetworks>,
     /// Waits of clusters for each other. Without them none costs anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syncs: Option<Syncs>,
@@ -63,6 +66,14 @@ pub struct Parallel {
 pub struct OddFetch {
     /// Ticks of an access of the fetch: the least and the most that were reported.
     pub ticks: [f64; 2],
+    /// Where that is from.
+    pub source: String,
+}
+
+/// A law without a figure: reads of data memory at the book's rate keep its networks from writes at the measured one.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedNetworks {
     /// Where that is from.
     pub source: String,
 }
@@ -184,8 +195,8 @@ pub mod figure {
     pub const DMA: usize = 5;
     /// Of [`store_startup_ticks`](super::Measured::store_startup_ticks).
     pub const STORE: usize = 6;
-    /// Of [`partial_write_ticks`](super::Measured::partial_write_ticks).
-    pub const PARTIAL_WRITE: usize = 7;
+    /// Of [`partial_round_ticks`](super::Measured::partial_round_ticks).
+    pub const PARTIAL_ROUND: usize = 7;
     /// Of [`dm_write_bytes_per_tick`](super::Measured::dm_write_bytes_per_tick).
     pub const DM_WRITE: usize = 8;
     /// Of [`inter_slice_ticks`](super::Measured::inter_slice_ticks).
@@ -201,7 +212,7 @@ pub const FIGURES: [&str; 10] = [
     "measured.table_ticks",
     "measured.dma_startup_ticks",
     "measured.store_startup_ticks",
-    "measured.partial_write_ticks",
+    "measured.partial_round_ticks",
     "measured.dm_write_bytes_per_tick",
     "measured.inter_slice_ticks",
 ];
@@ -218,7 +229,7 @@ impl Measured {
             &self.table_ticks,
             &self.dma_startup_ticks,
             &self.store_startup_ticks,
-            &self.partial_write_ticks,
+            &self.partial_round_ticks,
             &self.dm_write_bytes_per_tick,
             &self.inter_slice_ticks,
         ]
@@ -253,7 +264,7 @@ impl Measured {
             &mut self.table_ticks,
             &mut self.dma_startup_ticks,
             &mut self.store_startup_ticks,
-            &mut self.partial_write_ticks,
+            &mut self.partial_round_ticks,
             &mut self.dm_write_bytes_per_tick,
             &mut self.inter_slice_ticks,
         ]

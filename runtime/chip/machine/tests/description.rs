@@ -421,6 +421,14 @@ fn measured_figures_are_checked() {
     }
     crossing["measured"]["crossing"] = json!({ "share": [0.4, 0.6] });
     assert!(load(&crossing).is_err(), "an effect without a source");
+    let mut shared = json.clone();
+    shared["measured"]["shared_networks"] = json!({ "source": "" });
+    let law = load(&shared).ok().and_then(|machine| machine.measured?.shared_networks);
+    assert!(law.is_some_and(|law| law.source.is_empty()));
+    for wrong in [json!({}), json!(true), json!({ "source": "", "share": 0.5 })] {
+        shared["measured"]["shared_networks"] = wrong.clone();
+        assert!(load(&shared).is_err(), "shared networks of {wrong}");
+    }
     // A tick of no length would divide by 0.
     let mut still = json.clone();
     still["measured"]["ticks_per_cycle"] =

@@ -22,7 +22,7 @@ pub use concentration::repeated_reads;
 pub use descriptor::{Descriptor, Engine, Memory, Transfer};
 pub use hbm::{CHANNEL_PERIOD, HBM_BYTES, HBM_CHANNELS, HBM_UNIT, HbmPlace, channel, channel_bits};
 pub use networks::Networks;
-pub use partial::{crossing_requests, partial_units};
+pub use partial::{crossing_requests, partial_rounds};
 pub use ports::PortLoads;
 pub use requests::{Request, Requests, request_count, requests};
 pub use visa_machine::Medium;

@@ -77,9 +77,7 @@ fn run(flags: &Flags) -> Result<(), String> {
 }
 
 fn fitted(rows: &[Priced], against: Against, start: &Measured) -> Result<Measured, String> {
-    // No law explains stores that only schedules have; those that the chip has, too, are like its own.
-    let measured = rows.iter().filter(|row| row.row.time(Against::Chip).is_some());
-    let samples: Vec<Sample> = measured.map(Priced::sample).collect();
+    let samples: Vec<Sample> = rows.iter().map(Priced::sample).collect();
     let (source, tick) = match against {
         Against::Chip => ("ticks of test/peers/silicon/rows.json", true),
         Against::Schedule => ("static_cycles of test/peers/silicon/rows.json", false),
