@@ -1,6 +1,7 @@
 //! The operations of memory level, each with its export or the reason for its refusal.
 
 use crate::body::Body;
+use crate::parts::counts_alike;
 use crate::refusals::{Export, has_only, refuse, refuse_with_fix};
 use visa_ir::decl::OpDecl;
 use visa_ir::module::{BlockId, OpRef};
@@ -48,7 +49,10 @@ const LOG: &Refusal =
     &Refusal { reason: "the language's published versions do not keep execution ids", fix: None };
 const FILL_PADDING: &Refusal = &Refusal {
     reason: "the language writes no padding",
-    fix: Some("mask the padding where it is fetched: `# n {0}` in the time or packet"),
+    fix: Some(
+        "mask the padding where it is fetched: `# n {0}` in the time or packet, or plan its computation within the \
+         language: `visa-opt --plan-kernel='replan rust'`",
+    ),
 };
 
 /// Every operation of the dialects `tm` and `stream`.
@@ -291,6 +295,7 @@ impl Body<'_, '_> {
         match row {
             Some(Row::Exported(read, write)) => {
                 has_only(op, read)?;
+                counts_alike(op, self.file.mappings.axes)?;
                 write(self, op)
             }
             Some(Row::Written) => Ok(()),

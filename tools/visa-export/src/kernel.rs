@@ -4,6 +4,7 @@ use crate::body::{Body, File};
 use crate::comments::above;
 use crate::names::ident;
 use crate::notes::Notes;
+use crate::parts::counts_from_zero;
 use crate::print::Placeholders;
 use crate::refusals::{Export, has_only, refuse, refuse_with_fix};
 use crate::roots::Roots;
@@ -115,6 +116,7 @@ impl Body<'_, '_> {
         ownership: Ownership,
     ) -> Export<TokenStream> {
         let tensor = self.tensor(*func, argument)?;
+        counts_from_zero(*func, &tensor, self.file.mappings.axes)?;
         if !(tensor.is(&HBM) || self.is_host && tensor.is(&HOST)) {
             let kind = tensor.kind.def.name;
             return Err(refuse(*func, format!("an argument is a tensor `!{kind}`, expected `!tm.hbm`")));
@@ -191,6 +193,7 @@ impl Body<'_, '_> {
         let name = variable.name.clone();
         values.push(quote!(#name));
         let tensor = self.tensor(op, value)?;
+        counts_from_zero(op, &tensor, self.file.mappings.axes)?;
         self.tensor_type(op, &tensor)
     }
 }

@@ -1,6 +1,7 @@
 //! Mappings as the tokens of `m![..]`, and names for those that repeat.
 
 use crate::names::{AxisNames, Names};
+use crate::parts::from_first;
 use crate::print::Placeholders;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -88,6 +89,7 @@ impl<'a> Mappings<'a> {
     /// The reason why it has no form in the language.
     pub(crate) fn text(&self, map: &Expr) -> Result<String, String> {
         let map = map.expanded(self.axes).map_err(|error| error.message)?;
+        let map = from_first(&map, self.axes)?;
         let terms: Vec<String> =
             map.terms().into_iter().map(|term| self.term(term)).collect::<Result<_, _>>()?;
         Ok(terms.join(", "))
