@@ -41,10 +41,6 @@ const GATHER: &Refusal = &Refusal {
 };
 const WINDOWS: &Refusal =
     &Refusal { reason: "it slides over an axis, and the language's mappings do not", fix: None };
-const TRANSPOSED: &Refusal = &Refusal {
-    reason: "the language has no view in another order of elements",
-    fix: Some("let the transfer or the fetch read in that order"),
-};
 const LOG: &Refusal =
     &Refusal { reason: "the language's published versions do not keep execution ids", fix: None };
 const FILL_PADDING: &Refusal = &Refusal {
@@ -152,7 +148,7 @@ pub(crate) static ROWS: &[(&OpDecl, Row)] = &[
     (&tm::indexed::GATHER_TO_SPM, Row::Refused(GATHER)),
     (&tm::view::SLICE, Row::Exported(&["element"], |body, op| body.slice(op))),
     (&tm::view::WINDOW, Row::Refused(WINDOWS)),
-    (&tm::view::TRANSPOSE, Row::Refused(TRANSPOSED)),
+    (&tm::view::TRANSPOSE, Row::Exported(&["axes", "to"], |body, op| body.transposed(op))),
     (&stream::begin::DECL, Row::Exported(&["context"], |body, op| body.begin(op))),
     (
         &stream::begin_interleaved::DECL,

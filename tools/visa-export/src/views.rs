@@ -221,6 +221,12 @@ impl Body<'_, '_> {
         self.relabelled(op, (relabel.source()?.id, relabel.result_view()?.id))
     }
 
+    /// `tm.transpose`: other names of the axes, at the same positions.
+    pub(crate) fn transposed(&mut self, op: OpRef<'_>) -> Export<()> {
+        let transpose = view::Transpose::of(op)?;
+        self.relabelled(op, (transpose.source()?.id, transpose.result_view()?.id))
+    }
+
     fn relabelled(&mut self, op: OpRef<'_>, (source, result): (ValueId, ValueId)) -> Export<()> {
         let own = self.tensor(op, result)?;
         if own.kind.is_one_of(&[&TRF, &VRF]) {
