@@ -22,7 +22,7 @@ PASSES = {
     "--inline": "--inline=erase=true",
     "--select-configs": "--select-configs",
     "--select-transfers": "--select-transfers",
-    "--plan-kernel": "--plan-kernel",
+    "--plan-kernel=rust": "--plan-kernel=rust",
     "--plan-kernel='replan rust'": "--plan-kernel=replan rust",
 }
 # Most passes for a kernel: a plan has expressions again.

@@ -298,7 +298,7 @@ impl Body<'_, '_> {
             Some(Row::Value) => Err(refuse_with_fix(
                 op,
                 "it is at tensor level, without memories and transfers",
-                "plan the kernel first: `visa-opt --plan-kernel`",
+                "plan the kernel first: `visa-opt --plan-kernel=rust`",
             )),
             Some(Row::Refused(Refusal { reason, fix })) => {
                 Err(refuse(op, reason).fix(fix.map(str::to_owned)))
@@ -318,7 +318,7 @@ fn closed(op: OpRef<'_>) -> Export<()> {
     let pass = match clause.opening {
         Opening::Order => "select-transfers",
         Opening::Configuration if op.is(&tm::transfer::TO_DM) || op.is(&tm::transfer::TO_SPM) => {
-            "plan-kernel"
+            "plan-kernel=rust"
         }
         Opening::Configuration | Opening::Never | Opening::Address => "select-configs",
     };

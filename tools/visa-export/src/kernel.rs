@@ -78,7 +78,7 @@ fn at_memory_level(func: Func<'_>) -> Export<()> {
     for &value in arguments.iter().chain(results) {
         let ty = func.module.ty(value);
         if func.ctx.type_value::<Value>(ty).is_some() {
-            let fix = "plan the kernel first: `visa-opt --plan-kernel`, or `visa-run --plan`";
+            let fix = "plan the kernel first: `visa-opt --plan-kernel=rust`, or `visa-run --plan=rust`";
             return Err(refuse_with_fix(*func, "it is at tensor level, without memories and transfers", fix));
         }
     }
