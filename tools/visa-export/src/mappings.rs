@@ -1,7 +1,6 @@
 //! Mappings as the tokens of `m![..]`, and names for those that repeat.
 
 use crate::names::{AxisNames, Names};
-use crate::parts::from_first;
 use crate::print::Placeholders;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -147,6 +146,26 @@ impl<'a> Mappings<'a> {
             }
             Expr::Alias(name) => return Err(format!("mapping `{name}` is not declared")),
         })
+    }
+}
+
+/// The mapping with its parts counted from their first positions.
+///
+/// # Errors
+/// If the size of a part is not known.
+fn from_first(map: &Expr, axes: &Axes) -> Result<Expr, String> {
+    let sized = |inner: &Expr, size: u64| Ok(from_first(inner, axes)?.resize(size));
+    match map {
+        Expr::Resize { inner, size } if matches!(**inner, Expr::Slice { .. }) => match &**inner {
+            Expr::Slice { inner, .. } => sized(inner, *size),
+            inner => sized(inner, *size),
+        },
+        Expr::Slice { inner, offset } => {
+            let all = inner.size(axes).map_err(|error| error.message)?;
+            let size = all.checked_sub(*offset);
+            sized(inner, size.ok_or_else(|| format!("`{map}` begins behind its last position"))?)
+        }
+        map => map.map_children(|child| from_first(child, axes)),
     }
 }
 

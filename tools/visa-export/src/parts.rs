@@ -196,26 +196,6 @@ fn first_indices(op: OpRef<'_>, tensor: &Tensor, axes: &Axes) -> Export<BTreeMap
     Ok(firsts)
 }
 
-/// The mapping with its parts counted from their first positions.
-///
-/// # Errors
-/// If the size of a part is not known.
-pub(crate) fn from_first(map: &Expr, axes: &Axes) -> Result<Expr, String> {
-    let sized = |inner: &Expr, size: u64| Ok(from_first(inner, axes)?.resize(size));
-    match map {
-        Expr::Resize { inner, size } if matches!(**inner, Expr::Slice { .. }) => match &**inner {
-            Expr::Slice { inner, .. } => sized(inner, *size),
-            inner => sized(inner, *size),
-        },
-        Expr::Slice { inner, offset } => {
-            let all = inner.size(axes).map_err(|error| error.message)?;
-            let size = all.checked_sub(*offset);
-            sized(inner, size.ok_or_else(|| format!("`{map}` begins behind its last position"))?)
-        }
-        map => map.map_children(|child| from_first(child, axes)),
-    }
-}
-
 /// The first position and the number of positions of a term that a part of it has; `None` if it is no part.
 fn part_of(whole: &Expr, own: &Expr, axes: &Axes) -> Option<(u64, u64)> {
     let own = span(own, axes)?;
