@@ -22,7 +22,7 @@ const ABOVE: &[(&str, usize, usize)] = &[
     ("dialects/stream", 9, 8),
     ("passes/select", 8, 6),
     ("runtime/cost", 13, 0),
-    ("tools/visa-import", 16, 13),
+    ("tools/visa-import", 15, 13),
 ];
 
 /// The arrows between the rooms of the folder `at`. The file of the folder's own module is a room named `mod`.

@@ -16,8 +16,17 @@ SECONDS = 120
 # The exit code if the published crates cannot be had.
 NO_CRATES = 3
 CRATES = {"0.6": "=0.6.0", "0.8": "=0.8.1", "0.10": "=0.10.0"}
-# The passes that refusals name, and nothing else.
-PASSES = ("--plan-vector", "--inline=erase=true", "--select-configs", "--select-transfers", "--plan-kernel")
+# The passes that refusals name, with their options here, and nothing else.
+PASSES = {
+    "--plan-vector": "--plan-vector",
+    "--inline": "--inline=erase=true",
+    "--select-configs": "--select-configs",
+    "--select-transfers": "--select-transfers",
+    "--plan-kernel=rust": "--plan-kernel=rust",
+    "--plan-kernel='replan rust'": "--plan-kernel=replan rust",
+}
+# Most passes for a kernel: a plan has expressions again.
+MOST_PASSES = 5
 OPEN = "--open-clauses=configurations=false orders=false distributions=false"
 
 
@@ -82,12 +91,12 @@ class Kernel:
         return run(self.tool("visa-opt"), self.text, "-o", os.devnull)
 
     def export(self):
-        for _ in range(4):
+        for _ in range(1 + MOST_PASSES):
             code, _, err = run(self.tool("visa-export"), "rust", self.text, "--entry", self.name, "--for", self.version, "-o", self.rust)
             if code == 0:
                 return True
             self.refused = first_error(err)
-            fix = next((own for own in PASSES if f"visa-opt {own.split('=')[0]}`" in err and own not in self.passes), None)
+            fix = next((own for word, own in PASSES.items() if f"visa-opt {word}`" in err and self.passes[-1:] != [own]), None)
             closed = self.text.with_suffix(".closed.visa")
             if not fix or run(self.tool("visa-opt"), self.text, fix, "-o", closed)[0] != 0:
                 return False

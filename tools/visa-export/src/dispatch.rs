@@ -1,6 +1,7 @@
 //! The operations of memory level, each with its export or the reason for its refusal.
 
 use crate::body::Body;
+use crate::parts::counts_alike;
 use crate::refusals::{Export, has_only, refuse, refuse_with_fix};
 use visa_ir::decl::OpDecl;
 use visa_ir::module::{BlockId, OpRef};
@@ -40,15 +41,14 @@ const GATHER: &Refusal = &Refusal {
 };
 const WINDOWS: &Refusal =
     &Refusal { reason: "it slides over an axis, and the language's mappings do not", fix: None };
-const TRANSPOSED: &Refusal = &Refusal {
-    reason: "the language has no view in another order of elements",
-    fix: Some("let the transfer or the fetch read in that order"),
-};
 const LOG: &Refusal =
     &Refusal { reason: "the language's published versions do not keep execution ids", fix: None };
 const FILL_PADDING: &Refusal = &Refusal {
     reason: "the language writes no padding",
-    fix: Some("mask the padding where it is fetched: `# n {0}` in the time or packet"),
+    fix: Some(
+        "mask the padding where it is fetched: `# n {0}` in the time or packet, or plan its computation within the \
+         language: `visa-opt --plan-kernel='replan rust'`",
+    ),
 };
 
 /// Every operation of the dialects `tm` and `stream`.
@@ -148,7 +148,7 @@ pub(crate) static ROWS: &[(&OpDecl, Row)] = &[
     (&tm::indexed::GATHER_TO_SPM, Row::Refused(GATHER)),
     (&tm::view::SLICE, Row::Exported(&["element"], |body, op| body.slice(op))),
     (&tm::view::WINDOW, Row::Refused(WINDOWS)),
-    (&tm::view::TRANSPOSE, Row::Refused(TRANSPOSED)),
+    (&tm::view::TRANSPOSE, Row::Exported(&["axes", "to"], |body, op| body.transposed(op))),
     (&stream::begin::DECL, Row::Exported(&["context"], |body, op| body.begin(op))),
     (
         &stream::begin_interleaved::DECL,
@@ -291,13 +291,14 @@ impl Body<'_, '_> {
         match row {
             Some(Row::Exported(read, write)) => {
                 has_only(op, read)?;
+                counts_alike(op, self.file.mappings.axes)?;
                 write(self, op)
             }
             Some(Row::Written) => Ok(()),
             Some(Row::Value) => Err(refuse_with_fix(
                 op,
                 "it is at tensor level, without memories and transfers",
-                "plan the kernel first: `visa-opt --plan-kernel`",
+                "plan the kernel first: `visa-opt --plan-kernel=rust`",
             )),
             Some(Row::Refused(Refusal { reason, fix })) => {
                 Err(refuse(op, reason).fix(fix.map(str::to_owned)))
@@ -317,7 +318,7 @@ fn closed(op: OpRef<'_>) -> Export<()> {
     let pass = match clause.opening {
         Opening::Order => "select-transfers",
         Opening::Configuration if op.is(&tm::transfer::TO_DM) || op.is(&tm::transfer::TO_SPM) => {
-            "plan-kernel"
+            "plan-kernel=rust"
         }
         Opening::Configuration | Opening::Never | Opening::Address => "select-configs",
     };

@@ -7,6 +7,7 @@ use crate::host_memory::in_host_memory;
 use crate::kernel::{Written, check};
 use crate::memory::Created;
 use crate::names::ident;
+use crate::parts::counts_from_zero;
 use crate::print::Placeholders;
 use crate::refusals::{Export, refuse, refuse_with_fix};
 use crate::roots::Roots;
@@ -218,6 +219,7 @@ impl Body<'_, '_> {
         self.check_padded(op, to.padded())?;
         lacking.extend(self.stream_of(op)?);
         let tensor = self.tensor(op, result)?;
+        counts_from_zero(op, &tensor, self.file.mappings.axes)?;
         let chip = self.dim_type(op, Dim::Chip, &tensor.dim(Dim::Chip))?;
         let element = self.dim_type(op, Dim::Element, &tensor.dim(Dim::Element))?;
         let call = quote!(to_hbm::<#chip, #element>);
@@ -229,6 +231,7 @@ impl Body<'_, '_> {
         let to = ToHost::of(op)?;
         let result = to.result_tensor()?.id;
         let tensor = self.tensor(op, result)?;
+        counts_from_zero(op, &tensor, self.file.mappings.axes)?;
         let element = self.dim_type(op, Dim::Element, &tensor.dim(Dim::Element))?;
         self.host_transfer(op, (to.source()?.id, result), &quote!(to_host::<#element>), &[])
     }

@@ -4,6 +4,7 @@ use crate::body::{Body, File};
 use crate::comments::above;
 use crate::names::ident;
 use crate::notes::Notes;
+use crate::parts::counts_from_zero;
 use crate::print::Placeholders;
 use crate::refusals::{Export, has_only, refuse, refuse_with_fix};
 use crate::roots::Roots;
@@ -77,7 +78,7 @@ fn at_memory_level(func: Func<'_>) -> Export<()> {
     for &value in arguments.iter().chain(results) {
         let ty = func.module.ty(value);
         if func.ctx.type_value::<Value>(ty).is_some() {
-            let fix = "plan the kernel first: `visa-opt --plan-kernel`, or `visa-run --plan`";
+            let fix = "plan the kernel first: `visa-opt --plan-kernel=rust`, or `visa-run --plan=rust`";
             return Err(refuse_with_fix(*func, "it is at tensor level, without memories and transfers", fix));
         }
     }
@@ -115,6 +116,7 @@ impl Body<'_, '_> {
         ownership: Ownership,
     ) -> Export<TokenStream> {
         let tensor = self.tensor(*func, argument)?;
+        counts_from_zero(*func, &tensor, self.file.mappings.axes)?;
         if !(tensor.is(&HBM) || self.is_host && tensor.is(&HOST)) {
             let kind = tensor.kind.def.name;
             return Err(refuse(*func, format!("an argument is a tensor `!{kind}`, expected `!tm.hbm`")));
@@ -191,6 +193,7 @@ impl Body<'_, '_> {
         let name = variable.name.clone();
         values.push(quote!(#name));
         let tensor = self.tensor(op, value)?;
+        counts_from_zero(op, &tensor, self.file.mappings.axes)?;
         self.tensor_type(op, &tensor)
     }
 }

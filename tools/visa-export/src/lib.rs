@@ -19,6 +19,7 @@ mod memory;
 mod names;
 mod notes;
 mod packed;
+mod parts;
 mod print;
 mod refusals;
 mod roots;

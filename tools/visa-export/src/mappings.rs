@@ -88,6 +88,7 @@ impl<'a> Mappings<'a> {
     /// The reason why it has no form in the language.
     pub(crate) fn text(&self, map: &Expr) -> Result<String, String> {
         let map = map.expanded(self.axes).map_err(|error| error.message)?;
+        let map = from_first(&map, self.axes)?;
         let terms: Vec<String> =
             map.terms().into_iter().map(|term| self.term(term)).collect::<Result<_, _>>()?;
         Ok(terms.join(", "))
@@ -145,6 +146,26 @@ impl<'a> Mappings<'a> {
             }
             Expr::Alias(name) => return Err(format!("mapping `{name}` is not declared")),
         })
+    }
+}
+
+/// The mapping with its parts counted from their first positions.
+///
+/// # Errors
+/// If the size of a part is not known.
+fn from_first(map: &Expr, axes: &Axes) -> Result<Expr, String> {
+    let sized = |inner: &Expr, size: u64| Ok(from_first(inner, axes)?.resize(size));
+    match map {
+        Expr::Resize { inner, size } if matches!(**inner, Expr::Slice { .. }) => match &**inner {
+            Expr::Slice { inner, .. } => sized(inner, *size),
+            inner => sized(inner, *size),
+        },
+        Expr::Slice { inner, offset } => {
+            let all = inner.size(axes).map_err(|error| error.message)?;
+            let size = all.checked_sub(*offset);
+            sized(inner, size.ok_or_else(|| format!("`{map}` begins behind its last position"))?)
+        }
+        map => map.map_children(|child| from_first(child, axes)),
     }
 }
 

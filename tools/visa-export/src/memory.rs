@@ -194,7 +194,7 @@ impl Body<'_, '_> {
         lacking: &[String],
     ) -> Export<()> {
         let (from, to) = (self.tensor(op, source)?, self.tensor(op, result)?);
-        let Operand { tokens, is_whole, root } = self.operand(op, source)?;
+        let Operand { tokens, is_whole, root } = self.read_part(op, source, &to.maps)?;
         let engine = self.engine(op, source, result)?;
         let same_chips = from.dim(Dim::Chip) == to.dim(Dim::Chip);
         let in_dm = from.kind.is_one_of(&[&DM]) && to.kind.is_one_of(&[&DM]);
@@ -227,7 +227,7 @@ impl Body<'_, '_> {
                 self.created(op, result, lacking, Created::Value(quote!(#tokens.#method(#engine))))
             }
             None => {
-                let view = self.read_view(op, source)?.tokens;
+                let view = self.read_part(op, source, &to.maps)?.into_view().tokens;
                 let method = self.view_method(op, source, result)?;
                 self.created(
                     op,

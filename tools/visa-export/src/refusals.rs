@@ -4,6 +4,10 @@ use std::fmt::Display;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 
+/// The pass that writes a kernel again with operations of the language alone.
+pub(crate) const REPLAN: &str =
+    "plan its computation within the language: `visa-opt --plan-kernel='replan rust'`";
+
 /// A result of the export, or the refusal at its line.
 pub(crate) type Export<T> = Result<T, Diagnostic>;
 

@@ -3,7 +3,8 @@
 use crate::body::Body;
 use crate::literals::fill;
 use crate::memory::Created;
-use crate::refusals::{Export, has_only, refuse, refuse_if, refuse_with_fix};
+use crate::parts::same_first;
+use crate::refusals::{Export, REPLAN, has_only, refuse, refuse_if, refuse_with_fix};
 use crate::values::Stream;
 use crate::version::{CASTS, FETCH_CASTS, LOOKUPS, ZERO_POINTS};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -13,6 +14,7 @@ use visa_algebra::{Expr, PadKind};
 use visa_engine::words::{AccumulatorOrder, ContractionKind, RegionName, TopologyName};
 use visa_ir::analysis::Analysis;
 use visa_ir::module::{OpRef, ValueId};
+use visa_ir::open;
 use visa_machine::Unit;
 use visa_mapping::facts::{Support, machine};
 use visa_mapping::ops::table::Table;
@@ -48,7 +50,7 @@ impl Body<'_, '_> {
         let begin = Begin::of(op)?;
         let tensor = op.operands().first().copied().ok_or_else(|| refuse(op, "it has no tensor"))?;
         let result = begin.result_stream()?.id;
-        let operand = self.read_view(op, tensor)?;
+        let operand = self.read_part(op, tensor, &fetched(op, result)?)?.into_view();
         let (view, root) = (operand.tokens, operand.root);
         self.begun(op, begin.context()?, result, BTreeSet::from([root]), quote!(.begin(#view)))
     }
@@ -65,6 +67,14 @@ impl Body<'_, '_> {
             ));
         };
         let axis = self.axis(op, &*begin.axis()?)?;
+        for tensor in [first, second] {
+            let tensor = self.tensor(op, tensor)?;
+            if !self.read_parts(op, &tensor, &fetched(op, result)?)?.is_empty() {
+                let message =
+                    "a part of the interleaved tensors is fetched, and the language interleaves whole ones";
+                return Err(refuse_with_fix(op, message, "interleave tiles: `tm.tile`"));
+            }
+        }
         let (first, second) = (self.read_view(op, first)?, self.read_view(op, second)?);
         let reads = BTreeSet::from([first.root, second.root]);
         let (first, second) = (first.tokens, second.tokens);
@@ -86,7 +96,8 @@ impl Body<'_, '_> {
             Unit::Sub => quote!(sub),
             Unit::Dual => {
                 let message = "the language has the contexts `main` and `sub`, and no `dual`";
-                return Err(refuse_with_fix(op, message, "begin it in `main`, in flits of 32 bytes"));
+                let fix = format!("begin it in `main`, in flits of 32 bytes, or {REPLAN}");
+                return Err(refuse_with_fix(op, message, fix));
             }
         };
         let chain = quote!(#device.#context #call);
@@ -98,7 +109,9 @@ impl Body<'_, '_> {
     pub(crate) fn fetch(&mut self, op: OpRef<'_>) -> Export<()> {
         let fetch = Fetch::of(op)?;
         let (source, result) = (op.operands()[0], fetch.result_stream()?.id);
-        refuse_if(op, fetch.pad()?, "the language masks with zeros alone (`pad`)")?;
+        if fetch.pad()?.is_some() {
+            return Err(refuse_with_fix(op, "the language masks with zeros alone (`pad`)", REPLAN));
+        }
         let (time, packet) = (fetch.time()?, fetch.packet()?);
         let masked = has_zero(&time) || has_zero(&packet);
         let [read_time, read_packet] = [&time, &packet].map(|map| without_zero(map));
@@ -375,26 +388,27 @@ impl Body<'_, '_> {
         self.written(op, commit.tensor()?.id, (trim, target))
     }
 
-    /// `stream.commit_view`: a part at an offset has no form, all of a tensor has.
+    /// `stream.commit_view`, of all of a tensor or of a part.
     pub(crate) fn commit_view(&mut self, op: OpRef<'_>) -> Export<()> {
         let commit = CommitView::of(op)?;
         refuse_if(op, commit.slice()?, "the language's commit writes all slices of its stream (`slice`)")?;
         let (element, tensor) = (commit.element()?, commit.tensor()?);
-        if *element != tensor.of_type::<Tensor>()?.dim(Dim::Element) {
-            let message = format!(
-                "`{element}` is a part of the tensor under its own indices, and the language writes tiles"
-            );
-            return Err(refuse_with_fix(op, message, "write the part as a tile, with `stream.commit_tile`"));
-        }
+        let whole = tensor.of_type::<Tensor>()?;
         let stream = self.tensor(op, op.operands()[0])?;
-        let moves = stream.dim(Dim::Slice) != tensor.of_type::<Tensor>()?.dim(Dim::Slice);
+        let moves = stream.dim(Dim::Slice) != whole.dim(Dim::Slice);
         if moves && !self.file.spelling.since_07 {
             let message = "this version commits to the slices of the stream";
             return Err(refuse_with_fix(op, message, "export `--for 0.8` or `--for 0.10`"));
         }
+        let written =
+            Tensor::build(whole.kind, None, whole.dtype, &[(Dim::Element, (*element).clone())], &whole)
+                .map_err(|dim| refuse(op, format!("the {dim} mapping of the part is not known")))?;
+        same_first(op, &[(*stream).clone(), written], self.file.mappings.axes)?;
+        let steps = self.shortened(op, (&whole.dim(Dim::Element), &element), true)?;
         let trim = self.trim(op, &element)?;
         let name = self.changed(op, tensor.id)?;
-        self.written(op, tensor.id, (trim, quote!(#name.view_mut())))
+        let target = steps.iter().fold(quote!(#name.view_mut()), |view, step| step.on(&view));
+        self.written(op, tensor.id, (trim, target))
     }
 
     /// A pipeline that ends in a view of a tensor.
@@ -493,6 +507,16 @@ impl Body<'_, '_> {
         let kept = self.map(op, &kept)?;
         Ok(quote!(.commit_trim::<#kept>()))
     }
+}
+
+/// The mappings of the fetch that reads a stream; none of one with open clauses, which is refused.
+fn fetched(op: OpRef<'_>, stream: ValueId) -> Export<Vec<Expr>> {
+    let mut maps = Vec::new();
+    let fetches = op.module.uses(stream).iter().filter_map(|&user| Fetch::cast(op.other(user)));
+    for fetch in fetches.filter(|fetch| open::clauses(**fetch).next().is_none()) {
+        maps.extend([(*fetch.time()?).clone(), (*fetch.packet()?).clone()]);
+    }
+    Ok(maps)
 }
 
 /// The part of a packet that memory keeps: without the padding that the element mapping does not have.

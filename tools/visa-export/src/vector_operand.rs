@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::literals::constant;
-use crate::refusals::{Export, refuse};
+use crate::refusals::{Export, REPLAN, refuse, refuse_with_fix};
 use crate::views::OneOf;
 use crate::words::Operation;
 use proc_macro2::TokenStream;
@@ -47,7 +47,8 @@ impl Body<'_, '_> {
     ) -> Export<TokenStream> {
         if operation.arguments == 1 && mode.is_some_and(|mode| !mode.reads_stream()) {
             let message = "it is a function of its operand, and the language has functions of the stream";
-            return Err(refuse(op, message));
+            let fix = format!("compute it in an earlier pipeline, or {REPLAN}");
+            return Err(refuse_with_fix(op, message, fix));
         }
         let (given, mode) = match turned(given, mode).filter(|_| operation.arguments == 3) {
             Some((given, mode)) => (&given.clone(), Some(mode)),
@@ -196,7 +197,7 @@ impl Body<'_, '_> {
         let stream = self.tensor(op, stream)?;
         if stream.dtype != own.dtype || !std::ptr::eq(stream.kind, own.kind) {
             let message = "the language reads the stash in the width and the format in which it was written";
-            return Err(refuse(op, message));
+            return Err(refuse_with_fix(op, message, REPLAN));
         }
         Ok(quote!(Stash))
     }

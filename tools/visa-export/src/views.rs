@@ -1,7 +1,7 @@
 //! Views of tensors, written where they are used: a variable for a view would borrow its tensor.
 
 use crate::body::Body;
-use crate::refusals::{Export, refuse, refuse_with_fix};
+use crate::refusals::{Export, refuse};
 use crate::values::{Linear, Ownership, Step, Variable, View};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -31,6 +31,15 @@ pub(crate) struct Operand {
     pub(crate) root: ValueId,
 }
 
+impl Operand {
+    /// The operand as a view.
+    pub(crate) fn into_view(self) -> Self {
+        let tokens = &self.tokens;
+        let tokens = if self.is_whole { quote!(#tokens.view()) } else { quote!(#tokens) };
+        Self { tokens, is_whole: false, ..self }
+    }
+}
+
 impl Body<'_, '_> {
     /// A tensor that is read.
     pub(crate) fn operand(&self, op: OpRef<'_>, value: ValueId) -> Export<Operand> {
@@ -43,12 +52,21 @@ impl Body<'_, '_> {
         Ok(Operand { tokens, is_whole: false, root: self.roots.root(view.of) })
     }
 
+    /// The part of a tensor that other mappings read, as a view.
+    pub(crate) fn read_part(&mut self, op: OpRef<'_>, value: ValueId, read: &[Expr]) -> Export<Operand> {
+        let source = self.tensor(op, value)?;
+        let steps = self.read_parts(op, &source, read)?;
+        if steps.is_empty() {
+            return self.operand(op, value);
+        }
+        let view = self.read_view(op, value)?;
+        let tokens = steps.iter().fold(view.tokens, |view, step| step.on(&view));
+        Ok(Operand { tokens, ..view })
+    }
+
     /// A tensor that is read, as a view.
     pub(crate) fn read_view(&self, op: OpRef<'_>, value: ValueId) -> Export<Operand> {
-        let operand = self.operand(op, value)?;
-        let tokens = &operand.tokens;
-        let tokens = if operand.is_whole { quote!(#tokens.view()) } else { quote!(#tokens) };
-        Ok(Operand { tokens, ..operand })
+        Ok(self.operand(op, value)?.into_view())
     }
 
     /// `tm.tile`.
@@ -153,32 +171,12 @@ impl Body<'_, '_> {
         Ok(Some(Step { call: quote!(.#method::<#along, #size, #held>(#start)), is_unsafe: false }))
     }
 
-    /// `tm.slice` from index 0 on: a tile at 0 of each axis that it shortens.
+    /// `tm.slice`: a tile of each axis that it shortens.
     pub(crate) fn slice(&mut self, op: OpRef<'_>) -> Export<()> {
         let slice = view::Slice::of(op)?;
         let (source, result) = (slice.source()?, slice.result_view()?);
         let (whole, own) = (source.of_type::<Tensor>()?, result.of_type::<Tensor>()?);
-        let (before, after) = (whole.dim(Dim::Element), own.dim(Dim::Element));
-        let refused = || {
-            let message = "its elements keep their indices, which begin at an offset, and the language's mappings \
-                           begin at 0";
-            let fix = "use `tm.tile`, whose indices are counted from the tile's first";
-            refuse_with_fix(op, message, fix)
-        };
-        let (before, after) = (before.terms(), after.terms());
-        if before.len() != after.len() {
-            return Err(refused());
-        }
-        let mut steps = Vec::new();
-        for (at, (whole, own)) in
-            before.iter().zip(&after).enumerate().filter(|(_, (whole, own))| whole != own)
-        {
-            let (along, size) = shortened(own).filter(|(along, _)| along == whole).ok_or_else(refused)?;
-            let held = after[..=at].iter().chain(&before[at + 1..]).map(|term| (*term).clone());
-            let (along, held) = (self.map(op, along)?, self.map(op, &Expr::pair(held))?);
-            let size = Literal::u64_unsuffixed(size);
-            steps.push(Step { call: quote!(.tile::<#along, #size, #held>(0)), is_unsafe: false });
-        }
+        let steps = self.shortened(op, (&whole.dim(Dim::Element), &own.dim(Dim::Element)), false)?;
         self.view(op, source.id, result.id, steps)
     }
 
@@ -221,6 +219,12 @@ impl Body<'_, '_> {
     pub(crate) fn relabel(&mut self, op: OpRef<'_>) -> Export<()> {
         let relabel = view::Relabel::of(op)?;
         self.relabelled(op, (relabel.source()?.id, relabel.result_view()?.id))
+    }
+
+    /// `tm.transpose`: other names of the axes, at the same positions.
+    pub(crate) fn transposed(&mut self, op: OpRef<'_>) -> Export<()> {
+        let transpose = view::Transpose::of(op)?;
+        self.relabelled(op, (transpose.source()?.id, transpose.result_view()?.id))
     }
 
     fn relabelled(&mut self, op: OpRef<'_>, (source, result): (ValueId, ValueId)) -> Export<()> {
@@ -291,15 +295,6 @@ pub(crate) trait OneOf {
 impl OneOf for &'static visa_mapping::TensorKind {
     fn is_one_of(&self, kinds: &[&'static visa_mapping::TensorKind]) -> bool {
         kinds.iter().any(|own| std::ptr::eq(*own, *self))
-    }
-}
-
-/// The axis that a term has the first positions of, and their number.
-fn shortened(term: &Expr) -> Option<(&Expr, u64)> {
-    match term {
-        Expr::Resize { inner, size } => Some((inner, *size)),
-        Expr::Pad { inner, .. } => shortened(inner),
-        _ => None,
     }
 }
 

@@ -2,21 +2,16 @@
 
 use crate::constant::{Computed, computed};
 use crate::error::Error;
-use crate::eval::{Eval, Evaluator, Frame, Generic, MAX_ELEMENTS, State, Stop, Want, affine, names};
-use crate::expand::arguments;
+use crate::eval::{Eval, Evaluator, Frame, MAX_ELEMENTS, State, Stop, Want, affine, names};
 use crate::host::not_of_host;
-use crate::instance::lone_terms;
 use crate::integer::{Int, IntTy};
 use crate::loops::pattern_name;
-use crate::map::Map;
-use crate::marks::plain;
 use crate::method::Call;
 use crate::numbers::{in_std, typed};
 use crate::place::{Reference, Slot, deref};
-use crate::program::{AdtId, FnId, Item, Space, called};
-use crate::value::{Affine, Closure, Float, Memory, Record, Type, Value, merged};
+use crate::program::{FnId, Item, called};
+use crate::value::{Affine, Closure, Float, Memory, Type, Value, merged};
 use proc_macro2::Span;
-use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use visa_numerics::DType;
@@ -289,14 +284,6 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The type in front of the last segment of a path, as `DmTensor::<..>` of `DmTensor::<..>::new`.
-    pub(crate) fn owner_of(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Type> {
-        let mut own = path.path.clone();
-        own.segments.pop();
-        own.segments.pop_punct();
-        self.ty(frame, &syn::Type::Path(syn::TypePath { qself: None, path: own }))
-    }
-
     /// `DmTensor::<..>::new()`: a tensor that nothing has written yet.
     pub(crate) fn new_tensor(
         &mut self,
@@ -304,7 +291,7 @@ impl Evaluator<'_> {
         path: &syn::ExprPath,
         want: &Want,
     ) -> Eval<Option<Value>> {
-        let Type::Tensor(written) = self.owner_of(frame, path)? else { return Ok(None) };
+        let Some(Type::Tensor(written)) = self.owner_of(frame, path)? else { return Ok(None) };
         if written.memory == Memory::Host {
             return Ok(None);
         }
@@ -549,193 +536,10 @@ impl Evaluator<'_> {
         })
     }
 
-    /// The generics that the call specifies.
-    pub(crate) fn generics(
-        &mut self,
-        frame: &mut Frame,
-        item: &syn::ItemFn,
-        path: &syn::ExprPath,
-    ) -> Eval<HashMap<String, Generic>> {
-        match path.path.segments.last().map(|segment| &segment.arguments) {
-            Some(syn::PathArguments::AngleBracketed(list)) => self.listed_generics(frame, item, Some(list)),
-            Some(syn::PathArguments::None | syn::PathArguments::Parenthesized(_)) | None => {
-                Ok(HashMap::new())
-            }
-        }
-    }
-
-    /// The generics that a list between `::<` and `>` specifies.
-    fn listed_generics(
-        &mut self,
-        frame: &mut Frame,
-        item: &syn::ItemFn,
-        list: Option<&syn::AngleBracketedGenericArguments>,
-    ) -> Eval<HashMap<String, Generic>> {
-        let mut found = HashMap::new();
-        let Some(list) = list else { return Ok(found) };
-        let parameters: Vec<&syn::GenericParam> = item
-            .sig
-            .generics
-            .params
-            .iter()
-            .filter(|parameter| !matches!(parameter, syn::GenericParam::Lifetime(_)))
-            .collect();
-        let given =
-            list.args.iter().filter(|argument| !matches!(argument, syn::GenericArgument::Lifetime(_)));
-        for (parameter, argument) in parameters.into_iter().zip(given) {
-            found.extend(self.given_generic(frame, parameter, argument)?);
-        }
-        Ok(found)
-    }
-
-    /// A parameter and the value that an argument gives it; `None` where the argument leaves it open.
-    pub(crate) fn given_generic(
-        &mut self,
-        frame: &mut Frame,
-        parameter: &syn::GenericParam,
-        argument: &syn::GenericArgument,
-    ) -> Eval<Option<(String, Generic)>> {
-        let (name, generic) = match (parameter, argument) {
-            (syn::GenericParam::Type(own), syn::GenericArgument::Type(ty)) => match self.ty(frame, ty)? {
-                Type::Open => return Ok(None),
-                ty => (&own.ident, Generic::Type(ty)),
-            },
-            (syn::GenericParam::Const(own), syn::GenericArgument::Const(expr)) => {
-                (&own.ident, self.const_generic(frame, own, expr)?)
-            }
-            (syn::GenericParam::Const(own), syn::GenericArgument::Type(syn::Type::Path(ty))) => {
-                let path = ty.path.clone();
-                let expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path });
-                (&own.ident, self.const_generic(frame, own, &expr)?)
-            }
-            (_, _) => return Ok(None),
-        };
-        Ok(Some((plain(&name.to_string()).to_owned(), generic)))
-    }
-
-    /// The value of a constant parameter, of the parameter's type.
-    pub(crate) fn const_generic(
-        &mut self,
-        frame: &mut Frame,
-        parameter: &syn::ConstParam,
-        expr: &syn::Expr,
-    ) -> Eval<Generic> {
-        let value = deref(self.expr(frame, expr, &Want::default())?);
-        let ty = self.ty(frame, &parameter.ty)?;
-        match typed(value, &ty) {
-            value @ (Value::Int(_) | Value::Bool(_) | Value::Char(_)) => Ok(Generic::Const(value)),
-            Value::Index(_) => Err(self.needs_number(frame, expr.span())),
-            other => Err(frame.error(expr.span(), format!("{} is no constant parameter", other.kind()))),
-        }
-    }
-
-    /// The generic parameters of an implementation that the receiver fixes by its fields.
-    fn infer_self(&mut self, own: &mut Frame, id: FnId, receiver: &Value) {
-        let Value::Struct(record) = deref(receiver.clone()) else { return };
-        let Some(number) = self.program.functions[id.0].implementation else { return };
-        let adt = &self.program.adts[record.of.0];
-        let mut fields = self.frame(adt.module);
-        for (name, ty) in &adt.variants[record.variant].fields {
-            if let Some(value) = record.fields.get(name) {
-                self.infer(&mut fields, &adt.generics, ty, value);
-            }
-        }
-        // The implementation may call them otherwise.
-        let syn::Type::Path(path) = &self.program.implementations[number].self_ty else { return };
-        let Some(segment) = path.path.segments.last() else { return };
-        let syn::PathArguments::AngleBracketed(list) = &segment.arguments else { return };
-        let parameters = adt.generics.params.iter().filter_map(|parameter| match parameter {
-            syn::GenericParam::Type(own) => Some(&own.ident),
-            syn::GenericParam::Const(own) => Some(&own.ident),
-            syn::GenericParam::Lifetime(_) => None,
-        });
-        let given =
-            list.args.iter().filter(|argument| !matches!(argument, syn::GenericArgument::Lifetime(_)));
-        for (parameter, argument) in parameters.zip(given) {
-            if let (Some(found), syn::GenericArgument::Type(syn::Type::Path(path))) =
-                (fields.generics.get(&parameter.to_string()), argument)
-                && let Some(name) = path.path.get_ident()
-            {
-                own.generics.insert(name.to_string(), found.clone());
-            }
-        }
-    }
-
-    /// The generic parameters that an argument fixes.
-    pub(crate) fn infer(&mut self, own: &mut Frame, generics: &syn::Generics, ty: &syn::Type, value: &Value) {
-        match (ty, value) {
-            (_, Value::View(view)) => self.infer_type(own, generics, ty, &Type::Tensor(view.ty.clone())),
-            (syn::Type::Reference(inner), _) => self.infer(own, generics, &inner.elem, &deref(value.clone())),
-            (syn::Type::Array(array), Value::Array(all)) => {
-                if let syn::Expr::Path(path) = &array.len
-                    && let Some(name) = path.path.get_ident().map(ToString::to_string)
-                    && generics.const_params().any(|parameter| parameter.ident == name)
-                {
-                    own.generics.entry(name).or_insert(Generic::Const(Value::Int(Int::size(all.len()))));
-                }
-                if let Some(first) = all.first() {
-                    self.infer(own, generics, &array.elem, first);
-                }
-            }
-            (syn::Type::Path(path), Value::Struct(record)) => {
-                if let Some(name) = path.path.get_ident().map(ToString::to_string)
-                    && generics.type_params().any(|parameter| parameter.ident == name)
-                {
-                    own.generics.entry(name).or_insert(Generic::Type(Type::Adt(record.of)));
-                }
-            }
-            (_, _) => {}
-        }
-    }
-
-    fn infer_type(&mut self, own: &mut Frame, generics: &syn::Generics, ty: &syn::Type, known: &Type) {
-        match (ty, known) {
-            (syn::Type::Reference(inner), _) => self.infer_type(own, generics, &inner.elem, known),
-            (syn::Type::Tuple(tuple), Type::Tuple(types)) => {
-                for (ty, known) in tuple.elems.iter().zip(types) {
-                    self.infer_type(own, generics, ty, known);
-                }
-            }
-            (syn::Type::Path(path), Type::Tensor(tensor)) => {
-                let Some(segment) = path.path.segments.last() else { return };
-                let syn::PathArguments::AngleBracketed(list) = &segment.arguments else { return };
-                let types = list.args.iter().filter_map(|argument| match argument {
-                    syn::GenericArgument::Type(ty) => Some(ty),
-                    _ => None,
-                });
-                let dtype = tensor.dtype.map(|dtype| Type::Number(dtype.name().into()));
-                let maps = tensor.maps.iter().cloned().map(|map| map.map(Type::Map));
-                for (ty, known) in types.zip(std::iter::once(dtype).chain(maps)) {
-                    let Some(known) = known else { continue };
-                    if let (syn::Type::Macro(map), Type::Map(known)) = (ty, &known) {
-                        infer_terms(own, generics, &map.mac.tokens, known);
-                    }
-                    let syn::Type::Path(path) = ty else { continue };
-                    let Some(name) = path.path.get_ident().map(ToString::to_string) else { continue };
-                    let is_own = generics.type_params().any(|parameter| parameter.ident == name);
-                    if is_own {
-                        own.generics.entry(name).or_insert(Generic::Type(known));
-                    }
-                }
-            }
-            (_, _) => {}
-        }
-    }
-
     /// A new name for each of some tensors.
     pub(crate) fn new_names(&mut self, cells: &[usize]) -> Vec<String> {
         let State { out, cells: all, .. } = &mut self.state;
         cells.iter().map(|&at| out.name(all[at].wanted.as_deref())).collect()
-    }
-
-    /// A call of the constructor of a structure or a variant.
-    fn constructed(&mut self, frame: &mut Frame, call: &syn::ExprCall, of: (AdtId, usize)) -> Eval<Value> {
-        let mut args = Vec::new();
-        for (at, arg) in call.args.iter().enumerate() {
-            let want = self.field_want(of, &at.to_string(), arg);
-            args.push(self.expr(frame, arg, &want)?);
-        }
-        self.construct(frame, call.span(), of, args)
     }
 
     /// `array::from_fn(f)`: the length is that of the type that is wanted, or that the call names.
@@ -784,168 +588,7 @@ impl Evaluator<'_> {
         Ok(Value::Array((0..length).map(made).collect::<Eval<_>>()?))
     }
 
-    /// A structure or a variant of its fields in their order.
-    pub(crate) fn construct(
-        &mut self,
-        frame: &Frame,
-        span: Span,
-        (of, variant): (AdtId, usize),
-        args: Vec<Value>,
-    ) -> Eval<Value> {
-        self.check_drop(frame, span, of)?;
-        let own = &self.program.adts[of.0].variants[variant];
-        if own.fields.len() != args.len() {
-            let message =
-                format!("`{}` has {} fields, but {} are given", own.name, own.fields.len(), args.len());
-            return Err(frame.error(span, message));
-        }
-        let fields = own.fields.iter().zip(args).map(|((name, _), value)| (name.clone(), value)).collect();
-        Ok(Value::Struct(Record { of, variant, fields }))
-    }
-
-    /// Refuses a value at whose end code of the input would run.
-    fn check_drop(&self, frame: &Frame, span: Span, of: AdtId) -> Eval<()> {
-        let own = &self.program.adts[of.0];
-        match own.implemented.iter().any(|name| name == "Drop") {
-            true => Err(frame.error(span, format!("`{}` implements `Drop`, which is not read", own.name))),
-            false => Ok(()),
-        }
-    }
-
-    /// `S { a: 1, ..rest }`
-    pub(crate) fn structure(&mut self, frame: &mut Frame, of: &syn::ExprStruct) -> Eval<Value> {
-        let path = names(&of.path);
-        let found = self.program.find(frame.module, frame.of, &path, Space::Types);
-        let (adt, variant) = match found {
-            Some(Item::Adt(id)) => (id, 0),
-            Some(Item::Variant(id, at)) => (id, at),
-            Some(Item::Type(..)) => match self.program.adt_of(frame.module, &path) {
-                Some(id) => (id, 0),
-                None => return Err(frame.error(of.span(), format!("`{}` is no structure", path.join("::")))),
-            },
-            Some(_) | None => return self.foreign_structure(frame, of, path),
-        };
-        let mut fields = BTreeMap::new();
-        for field in &of.fields {
-            let name = crate::place::member(&field.member);
-            let want = self.field_want((adt, variant), &name, &field.expr);
-            fields.insert(name, self.expr(frame, &field.expr, &want)?);
-        }
-        self.check_drop(frame, of.span(), adt)?;
-        if let Some(rest) = &of.rest {
-            let Value::Struct(rest) = deref(self.expr(frame, rest, &Want::default())?) else {
-                return Err(frame.error(rest.span(), "what is after `..` is no structure"));
-            };
-            for (name, value) in rest.fields {
-                fields.entry(name).or_insert(value);
-            }
-        }
-        Ok(Value::Struct(Record { of: adt, variant, fields }))
-    }
-
-    /// A structure of the toolchain's.
-    fn foreign_structure(
-        &mut self,
-        frame: &mut Frame,
-        of: &syn::ExprStruct,
-        path: Vec<String>,
-    ) -> Eval<Value> {
-        let mut fields = BTreeMap::new();
-        for field in &of.fields {
-            let value = self.expr(frame, &field.expr, &Want::default())?;
-            fields.insert(crate::place::member(&field.member), value);
-        }
-        self.defined_outside(frame, of.path.span(), &path)?;
-        let own = crate::value::Variant { path, args: Vec::new(), fields };
-        Ok(Value::Variant(Box::new(own)))
-    }
-
-    /// A macro of the language.
-    pub(crate) fn macro_call(&mut self, frame: &mut Frame, mac: &syn::Macro) -> Eval<Value> {
-        let name = crate::program::last_name(&mac.path);
-        match name.as_str() {
-            "print" | "println" | "eprint" | "eprintln" => {
-                self.silent(frame, mac, &name);
-                Ok(Value::Nothing)
-            }
-            "dbg" => {
-                self.silent(frame, mac, &name);
-                let list = arguments(mac).map_err(|why| frame.error(mac.span(), why.to_string()))?;
-                let values = list.iter().map(|own| self.expr(frame, own, &Want::default()));
-                let values: Vec<Value> = values.collect::<Eval<_>>()?;
-                Ok(match <[Value; 1]>::try_from(values) {
-                    Ok([value]) => value,
-                    Err(values) if values.is_empty() => Value::Nothing,
-                    Err(values) => Value::Tuple(values),
-                })
-            }
-            "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq" | "debug_assert_ne" => {
-                self.assertion(frame, mac, name.trim_start_matches("debug_"))
-            }
-            "panic" | "unimplemented" | "todo" | "unreachable" => {
-                Err(frame.error(mac.span(), format!("the kernel reaches `{name}!`")))
-            }
-            _ if self.state.host.is_some() => Err(not_of_host(frame, mac.span(), &format!("{name}!"))),
-            _ => Err(frame.error(mac.span(), format!("`{name}!` is not read in a kernel"))),
-        }
-    }
-
-    /// Notes that the output of a macro is left out.
-    fn silent(&mut self, frame: &Frame, mac: &syn::Macro, name: &str) {
-        let message = format!("`{name}!` is left out: a kernel and a host program of visa print nothing");
-        let remark = Error::new(frame.place(mac.span()), message);
-        if !self.state.remarks.contains(&remark) {
-            self.state.remarks.push(remark);
-        }
-    }
-
-    /// A condition that must hold while a kernel is read; none on an index of a loop can be decided.
-    fn assertion(&mut self, frame: &mut Frame, mac: &syn::Macro, name: &str) -> Eval<Value> {
-        let list = arguments(mac).map_err(|why| frame.error(mac.span(), why.to_string()))?;
-        let condition = match (name, list.iter().collect::<Vec<_>>().as_slice()) {
-            ("assert", [condition, ..]) => (*condition).clone(),
-            ("assert_eq", [left, right, ..]) => syn::parse_quote!((#left) == (#right)),
-            ("assert_ne", [left, right, ..]) => syn::parse_quote!((#left) != (#right)),
-            (_, _) => return Err(frame.error(mac.span(), format!("`{name}!` without what must hold"))),
-        };
-        // A condition on an index is one on a number that the kernel counts, also where it always holds.
-        let counted = matches!(computed(frame, &condition), Some((_, Computed::Index)));
-        match deref(self.expr(frame, &condition, &Want::default())?) {
-            Value::Bool(false) => Err(frame.error(mac.span(), format!("`{name}!` does not hold"))),
-            Value::Bool(true) if !counted => Ok(Value::Nothing),
-            Value::Bool(true) | Value::Condition(_) => {
-                let message =
-                    format!("`{name}!` of a value known only at run time: the kernel does not stop");
-                Err(frame.error(mac.span(), message))
-            }
-            other => Err(frame.error(mac.span(), format!("{} is no condition", other.kind()))),
-        }
-    }
-
     pub(crate) fn index_of(&self, frame: &Frame, span: Span, value: &Value) -> Eval<Affine> {
         affine(value).ok_or_else(|| frame.error(span, format!("{}, expected a position", value.kind())))
-    }
-}
-
-/// The type parameters that are terms of `m![..]` alone: each is the factor at its position. One of them may be
-/// several factors.
-fn infer_terms(own: &mut Frame, generics: &syn::Generics, tokens: &proc_macro2::TokenStream, known: &Map) {
-    let (terms, factors) = (lone_terms(tokens), known.factors());
-    let is_own = |name: &String| generics.type_params().any(|parameter| parameter.ident == name);
-    let parameters = terms.iter().filter(|term| term.as_ref().is_some_and(is_own)).count();
-    let Some(more) = (factors.len() + 1).checked_sub(terms.len()) else { return };
-    if parameters != 1 && more != 1 {
-        return;
-    }
-    let mut at = 0;
-    for term in &terms {
-        let parameter = term.as_ref().filter(|name| is_own(name));
-        let count = if parameter.is_some() && parameters == 1 { more } else { 1 };
-        let part = factors.get(at..at + count).unwrap_or_default();
-        at += count;
-        if let Some(name) = parameter {
-            let map = Map::List(part.iter().map(|&factor| factor.clone()).collect());
-            own.generics.entry(name.clone()).or_insert(Generic::Type(Type::Map(map)));
-        }
     }
 }

@@ -58,11 +58,26 @@ impl Evaluator<'_> {
             syn::Expr::Field(field) => match self.type_of_place(frame, &field.base)? {
                 Type::Adt(of) => self.field_types(of, 0).remove(&member(&field.member)),
                 Type::Tuple(types) => types.get(member(&field.member).parse::<usize>().ok()?).cloned(),
-                _ => None,
+                Type::Open
+                | Type::Tensor(_)
+                | Type::Number(_)
+                | Type::Map(_)
+                | Type::Array(..)
+                | Type::Within(_)
+                | Type::Context
+                | Type::Other(_) => None,
             },
             syn::Expr::Index(index) => match self.type_of_place(frame, &index.expr)? {
                 Type::Array(element, _) => Some(*element),
-                _ => None,
+                Type::Open
+                | Type::Tensor(_)
+                | Type::Number(_)
+                | Type::Map(_)
+                | Type::Tuple(_)
+                | Type::Within(_)
+                | Type::Adt(_)
+                | Type::Context
+                | Type::Other(_) => None,
             },
             syn::Expr::Tuple(tuple) => {
                 let types =
@@ -246,7 +261,26 @@ fn type_of(value: &Value) -> Option<Type> {
         Value::Variant(own) if matches!(own.name(), "Some" | "Ok") => {
             Some(Type::Within(Box::new(type_of(own.args.first()?)?)))
         }
-        _ => None,
+        Value::View(_)
+        | Value::Struct(_)
+        | Value::Variant(_)
+        | Value::Nothing
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bool(_)
+        | Value::Char(_)
+        | Value::Range(_)
+        | Value::Ref(_)
+        | Value::Function(_)
+        | Value::Constructor(..)
+        | Value::Iter(_)
+        | Value::Index(_)
+        | Value::Condition(_)
+        | Value::Context
+        | Value::Unit(_)
+        | Value::Stream(_)
+        | Value::Deferred(_)
+        | Value::Closure(_) => None,
     }
 }
 

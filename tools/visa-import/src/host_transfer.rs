@@ -165,7 +165,7 @@ impl<'a> Evaluator<'a> {
         path: &syn::ExprPath,
         want: &Want,
     ) -> Eval<Option<Value>> {
-        let Type::Tensor(named) = self.owner_of(frame, path)? else { return Ok(None) };
+        let Some(Type::Tensor(named)) = self.owner_of(frame, path)? else { return Ok(None) };
         if named.memory != Memory::Host || self.state.host.is_none() {
             return Ok(None);
         }

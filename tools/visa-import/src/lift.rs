@@ -6,14 +6,8 @@ use crate::method::Call;
 use crate::value::{FetchClauses, Stream, Value};
 use visa_mapping::Dim;
 
-/// The methods of lifts, in the order in which a fetch may have them, and the dimension of each.
-const LIFTS: [(&str, Dim); 3] =
-    [("fetch_chip_lift", Dim::Chip), ("fetch_cluster_lift", Dim::Cluster), ("fetch_slice_lift", Dim::Slice)];
-
-/// The dimension of a lift; `None` for another method.
-pub(crate) fn lifted(name: &str) -> Option<Dim> {
-    LIFTS.iter().find(|(own, _)| *own == name).map(|&(_, dim)| dim)
-}
+/// The dimensions of lifts, in the order in which a fetch may have them.
+const LIFTS: [Dim; 3] = [Dim::Chip, Dim::Cluster, Dim::Slice];
 
 impl Evaluator<'_> {
     /// Gives a fetch a lift.
@@ -27,7 +21,7 @@ impl Evaluator<'_> {
             let message = format!("`{}` comes right after `fetch`, or after another lift", call.name);
             return Err(frame.error(call.span, message));
         };
-        let position = |dim: Dim| LIFTS.iter().position(|(_, own)| *own == dim);
+        let position = |dim: Dim| LIFTS.iter().position(|own| *own == dim);
         if let Some((after, _)) = fetch.lifts.iter().find(|(own, _)| position(*own) >= position(dim)) {
             let message = format!("`{}` after the lift of the {}s", call.name, after.name());
             let fix = "lift chips first, then clusters, then slices, each at most once";

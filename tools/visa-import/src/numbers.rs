@@ -155,6 +155,15 @@ impl Evaluator<'_> {
 
     /// The mapping whose associated constant a path names.
     fn mapping_of(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Option<Map>> {
+        Ok(match self.owner_of(frame, path)? {
+            Some(Type::Map(map)) => Some(map),
+            Some(_) | None => None,
+        })
+    }
+
+    /// The type in front of the last segment of a path, as `DmTensor::<..>` of `DmTensor::<..>::new` and `m![A]` of
+    /// `<m![A]>::SIZE`; `None` for a name alone.
+    pub(crate) fn owner_of(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Option<Type>> {
         let ty = match &path.qself {
             Some(own) => (*own.ty).clone(),
             None => {
@@ -167,8 +176,7 @@ impl Evaluator<'_> {
                 syn::Type::Path(syn::TypePath { qself: None, path: own })
             }
         };
-        let Type::Map(map) = self.ty(frame, &ty)? else { return Ok(None) };
-        Ok(Some(map))
+        self.ty(frame, &ty).map(Some)
     }
 
     pub(crate) fn unary(&mut self, frame: &mut Frame, unary: &syn::ExprUnary, want: &Want) -> Eval<Value> {

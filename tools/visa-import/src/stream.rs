@@ -3,7 +3,6 @@
 use crate::clauses::Dims;
 use crate::emit::{at, new};
 use crate::eval::{Eval, Evaluator, Frame};
-use crate::lift::lifted;
 use crate::map::{Map, Pad};
 use crate::method::{Call, readable};
 use crate::numbers::{context, number, whole_number};
@@ -117,10 +116,10 @@ impl<'a> Evaluator<'a> {
             let at = usize::from(call.format(0).is_some());
             (call.map(at), call.map(at + 1))
         };
-        if let Some(dim) = lifted(&call.name) {
-            return self.lift(frame, stream, call, dim);
-        }
         match call.name.as_str() {
+            "fetch_chip_lift" => return self.lift(frame, stream, call, Dim::Chip),
+            "fetch_cluster_lift" => return self.lift(frame, stream, call, Dim::Cluster),
+            "fetch_slice_lift" => return self.lift(frame, stream, call, Dim::Slice),
             "fetch" => {
                 let (time, packet) = pair(call);
                 let time = self.wanted_map(frame, call, time, "its time")?;

@@ -43,7 +43,9 @@ pub(crate) fn rust_file(
 ) -> Outcome<Option<RustFile>> {
     let Some(name) = &flags.emit_rust else { return Ok(None) };
     if is_input {
-        let message = format!("`{name}` is not written: the kernel of `{}` is the fastest found", flags.file);
+        let message =
+            format!("`{name}` is not written: no faster kernel than that of `{}` was found", flags.file);
+        let message = format!("{message}; the notes above give the reason");
         console.note(Severity::Warning, CODE, message);
         return Ok(None);
     }
