@@ -290,14 +290,36 @@ pub(crate) fn written(
     Ok(dims)
 }
 
-/// A tensor as an array: a value with an axis for each dimension, in their order.
+/// A tensor as an array: a value with an axis for each dimension, in their order. An axis of one coordinate is made
+/// with the one next to it, by a split: that is a relabel, as neither a broadcast nor another order of the axes is.
 pub(crate) fn array(emit: &mut Emitter<'_>, tensor: &Tensor, axes: &[Axis]) -> Result<ValueId, Diagnostic> {
-    let mut value = emit.value(&tensor.elem)?;
-    let pairs: Vec<_> =
-        tensor.dims.iter().zip(axes).filter_map(|(dim, axis)| Some((dim.clone()?, axis.clone()))).collect();
-    value = emit.rename(value, &pairs)?;
+    let value = emit.value(&tensor.elem)?;
+    let (mut names, mut groups): (Vec<Axis>, Vec<Vec<Axis>>) = (Vec::new(), Vec::new());
+    let (mut pairs, mut units) = (Vec::new(), Vec::new());
+    for (dim, axis) in tensor.dims.iter().zip(axes) {
+        units.push(axis.clone());
+        if emit.size(axis)? > 1 {
+            names.push(axis.clone());
+            groups.push(std::mem::take(&mut units));
+            pairs.extend(dim.clone().map(|dim| (dim, names.len() - 1)));
+        }
+    }
+    match groups.last_mut() {
+        Some(last) => last.append(&mut units),
+        None => names.append(&mut units),
+    }
+    for (name, _) in names.iter_mut().zip(&groups).filter(|(_, group)| group.len() > 1) {
+        let size = emit.size(name)?;
+        *name = emit.axes.fresh("D", size);
+    }
+    let pairs: Vec<_> = pairs.into_iter().map(|(dim, at)| (dim, names[at].clone())).collect();
+    let mut value = emit.rename(value, &pairs)?;
     if let Some(passed) = tensor.kind().passed() {
         value = emit.cast(value, passed)?;
     }
-    emit.in_order(value, axes)
+    value = emit.in_order(value, &names)?;
+    for (name, group) in names.iter().zip(&groups).filter(|(_, group)| group.len() > 1) {
+        value = emit.split(value, name, group)?;
+    }
+    Ok(value)
 }
