@@ -290,36 +290,46 @@ pub(crate) fn written(
     Ok(dims)
 }
 
-/// A tensor as an array: a value with an axis for each dimension, in their order. An axis of one coordinate is made
-/// with the one next to it, by a split: that is a relabel, as neither a broadcast nor another order of the axes is.
+/// A tensor as an array: a value with an axis for each dimension, in their order. If those of several coordinates are
+/// in order, an axis of one coordinate is made with the one next to it, by a split: that is a relabel, as neither a
+/// broadcast nor another order of the axes is.
 pub(crate) fn array(emit: &mut Emitter<'_>, tensor: &Tensor, axes: &[Axis]) -> Result<ValueId, Diagnostic> {
     let value = emit.value(&tensor.elem)?;
-    let (mut names, mut groups): (Vec<Axis>, Vec<Vec<Axis>>) = (Vec::new(), Vec::new());
-    let (mut pairs, mut units) = (Vec::new(), Vec::new());
-    for (dim, axis) in tensor.dims.iter().zip(axes) {
-        units.push(axis.clone());
-        if emit.size(axis)? > 1 {
-            names.push(axis.clone());
-            groups.push(std::mem::take(&mut units));
-            pairs.extend(dim.clone().map(|dim| (dim, names.len() - 1)));
-        }
+    let groups = groups(emit, axes)?;
+    let place = |dim: &Axis| tensor.dims.iter().position(|own| own.as_ref() == Some(dim));
+    let order: Vec<_> = emit.axes_of(value)?.iter().map(place).collect();
+    let is_split = !groups.is_empty() && groups.iter().map(|(at, _)| Some(*at)).eq(order);
+    let mut names = axes.to_vec();
+    for (at, _) in groups.iter().filter(|(_, group)| is_split && group.len() > 1) {
+        let size = emit.size(&axes[*at])?;
+        names[*at] = emit.axes.fresh("D", size);
     }
-    match groups.last_mut() {
-        Some(last) => last.append(&mut units),
-        None => names.append(&mut units),
-    }
-    for (name, _) in names.iter_mut().zip(&groups).filter(|(_, group)| group.len() > 1) {
-        let size = emit.size(name)?;
-        *name = emit.axes.fresh("D", size);
-    }
-    let pairs: Vec<_> = pairs.into_iter().map(|(dim, at)| (dim, names[at].clone())).collect();
-    let mut value = emit.rename(value, &pairs)?;
+    let pairs = tensor.dims.iter().zip(&names).filter_map(|(dim, name)| Some((dim.clone()?, name.clone())));
+    let mut value = emit.rename(value, &pairs.collect::<Vec<_>>())?;
     if let Some(passed) = tensor.kind().passed() {
         value = emit.cast(value, passed)?;
     }
-    value = emit.in_order(value, &names)?;
-    for (name, group) in names.iter().zip(&groups).filter(|(_, group)| group.len() > 1) {
-        value = emit.split(value, name, group)?;
+    if !is_split {
+        return emit.in_order(value, axes);
     }
-    Ok(value)
+    groups
+        .iter()
+        .filter(|(_, group)| group.len() > 1)
+        .try_fold(value, |value, (at, group)| emit.split(value, &names[*at], group))
+}
+
+/// The place of each axis of several coordinates, and that axis with those of one coordinate before it; the last one
+/// also with those after it.
+fn groups(emit: &Emitter<'_>, axes: &[Axis]) -> Result<Vec<(usize, Vec<Axis>)>, Diagnostic> {
+    let (mut groups, mut units): (Vec<(usize, Vec<Axis>)>, Vec<Axis>) = (Vec::new(), Vec::new());
+    for (at, axis) in axes.iter().enumerate() {
+        units.push(axis.clone());
+        if emit.size(axis)? > 1 {
+            groups.push((at, std::mem::take(&mut units)));
+        }
+    }
+    if let Some((_, last)) = groups.last_mut() {
+        last.append(&mut units);
+    }
+    Ok(groups)
 }
