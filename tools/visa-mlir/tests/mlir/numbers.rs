@@ -118,23 +118,27 @@ fn tensors_of_f64_are_neither_reduced_nor_joined() {
 
 #[test]
 fn other_roundings_are_refused() {
-    let narrow = |rounding: &str| {
-        mapped(
-            "f32",
-            &format!("%n = arith.truncf %a {rounding} : f32 to bf16\n    %r = arith.extf %n : bf16 to f32"),
-        )
+    let narrow = |rounding: &str, ty: &str| {
+        let body =
+            format!("%n = arith.truncf %a {rounding} : f32 to {ty}\n    %r = arith.extf %n : {ty} to f32");
+        mapped("f32", &body)
     };
-    imported(&narrow(""), &[]);
-    imported(&narrow("to_nearest_even"), &[]);
-    for rounding in ["downward", "upward", "toward_zero", "to_nearest_away"] {
-        refused(
-            narrow(rounding).as_bytes(),
-            &[
-                &format!("`arith.truncf`: rounds by `{rounding}`; expected `to_nearest_even`"),
-                "<stdin>:6:10",
-                "fix: leave out the rounding",
-            ],
-        );
+    for (ty, expected) in
+        [("bf16", "to_nearest_even"), ("f8E4M3FN", "to_nearest_even"), ("f8E5M2", "to_nearest_away")]
+    {
+        imported(&narrow("", ty), &[]);
+        imported(&narrow(expected, ty), &[]);
+        let all = ["to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away"];
+        for rounding in all.into_iter().filter(|rounding| *rounding != expected) {
+            refused(
+                narrow(rounding, ty).as_bytes(),
+                &[
+                    &format!("`arith.truncf`: rounds by `{rounding}`; expected `{expected}`"),
+                    "<stdin>:6:10",
+                    "fix: leave out the rounding",
+                ],
+            );
+        }
     }
 }
 

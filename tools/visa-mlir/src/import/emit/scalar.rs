@@ -17,6 +17,7 @@ use melior::ir::ValueLike as _;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use visa_ir::diag::Diagnostic;
+use visa_ir::words;
 use visa_numerics::{Compare, DType};
 
 /// The largest exponent that becomes products.
@@ -139,7 +140,7 @@ fn computed(
         ScalarOp::Select => select(emit, &all, kind),
         ScalarOp::ExtF => Ok(emit.computed(all[0])?.of_kind(kind)),
         ScalarOp::TruncF => {
-            check_rounding(emit, op)?;
+            check_rounding(emit, op, kind)?;
             let elem = emit.computed(all[0])?.of_kind(kind);
             emit.rounded(Elem { narrow: None, ..elem })
         }
@@ -188,18 +189,59 @@ fn computed(
     }
 }
 
-/// The roundings of `arith.truncf`, by their numbers in MLIR; the first one is that without the attribute.
-const ROUNDINGS: [&str; 5] = ["to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away"];
+words! {
+    /// A rounding of `arith.truncf`.
+    enum Rounding {
+        ToNearestEven = "to_nearest_even",
+        Downward = "downward",
+        Upward = "upward",
+        TowardZero = "toward_zero",
+        ToNearestAway = "to_nearest_away",
+    }
+}
 
-/// Checks that a conversion rounds to the nearest number, and halves to even ones.
-fn check_rounding(emit: &Emitter<'_>, op: OperationRef<'_, '_>) -> Result<(), Diagnostic> {
-    let Some(rounding) = op.attribute("roundingmode").ok().and_then(number) else { return Ok(()) };
-    if rounding == 0.0 {
+impl Rounding {
+    /// The rounding of this number in MLIR.
+    fn of(number: f64) -> Option<Self> {
+        match number as i64 {
+            0 => Some(Self::ToNearestEven),
+            1 => Some(Self::Downward),
+            2 => Some(Self::Upward),
+            3 => Some(Self::TowardZero),
+            4 => Some(Self::ToNearestAway),
+            _ => None,
+        }
+    }
+
+    /// The rounding of the machine to a kind.
+    fn of_machine(kind: Kind) -> Self {
+        match kind {
+            Kind::F8e5m2 => Self::ToNearestAway,
+            Kind::F64
+            | Kind::F32
+            | Kind::F16
+            | Kind::Bf16
+            | Kind::F8e4m3
+            | Kind::I64
+            | Kind::I32
+            | Kind::I16
+            | Kind::I8
+            | Kind::I4
+            | Kind::I1
+            | Kind::Index => Self::ToNearestEven,
+        }
+    }
+}
+
+/// Checks that a conversion with an explicit rounding has that of the machine.
+fn check_rounding(emit: &Emitter<'_>, op: OperationRef<'_, '_>, kind: Kind) -> Result<(), Diagnostic> {
+    let Some(number) = op.attribute("roundingmode").ok().and_then(number) else { return Ok(()) };
+    let (found, expected) = (Rounding::of(number), Rounding::of_machine(kind));
+    if found == Some(expected) {
         return Ok(());
     }
-    let known = ROUNDINGS.get(rounding as usize);
-    let name = known.map_or_else(|| format!("mode {rounding}"), |name| format!("`{name}`"));
-    let message = format!("rounds by {name}; expected `{}`, as the machine rounds", ROUNDINGS[0]);
+    let found = found.map_or_else(|| format!("mode {number}"), |found| format!("`{found}`"));
+    let message = format!("rounds by {found}; expected `{expected}`, as the machine rounds to this type");
     Err(emit.refuse(message).fix("leave out the rounding".to_owned()))
 }
 
