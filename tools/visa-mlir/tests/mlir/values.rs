@@ -149,12 +149,16 @@ fn bits_are_counted_within_the_type() {
 
 #[test]
 fn numbers_of_f64_are_computed_in_f64() {
-    // 1 + 2^-25 is a number of `f64`, and 1 in `f32`.
-    let text = mapped(
-        "f32",
-        "%one = arith.constant 1.0 : f64\n    %least = arith.constant 2.98023223876953125e-08 : f64\n    %sum = \
-         arith.addf %one, %least : f64\n    %rest = arith.subf %sum, %one : f64\n    %n = arith.truncf %rest : f64 to \
-         f32\n    %r = arith.addf %a, %n : f32",
+    // 1 + 2^-25 is a number of `f64`, and 1 in `f32`. MLIR folds constants, but not the number of an iteration.
+    let text = function(
+        "tensor<4xf32>",
+        "tensor<4xf32>",
+        "%first = arith.constant 1 : index\n  %end = arith.constant 2 : index\n  %one = arith.constant 1.0 : f64\n  \
+         %least = arith.constant 2.98023223876953125e-08 : f64\n  %y = scf.for %i = %first to %end step %first \
+         iter_args(%a = %x) -> (tensor<4xf32>) {\n    %k = arith.index_cast %i : index to i32\n    %d = arith.sitofp %k : \
+         i32 to f64\n    %sum = arith.addf %d, %least : f64\n    %rest = arith.subf %sum, %one : f64\n    %n = \
+         arith.truncf %rest : f64 to f32\n    %t = tensor.splat %n : tensor<4xf32>\n    %b = arith.addf %a, %t : \
+         tensor<4xf32>\n    scf.yield %b : tensor<4xf32>\n  }",
     );
     let least = 2.0_f32.powi(-25);
     check(
