@@ -23,6 +23,15 @@ fn arithmetic_in_f64_is_refused_by_name() {
         ("math.fma %d, %d, %d : f64", "math.fma"),
         ("math.atan2 %d, %d : f64", "math.atan2"),
         ("math.cbrt %d : f64", "math.cbrt"),
+        ("math.log %d : f64", "math.log"),
+        ("math.log1p %d : f64", "math.log1p"),
+        ("math.expm1 %d : f64", "math.expm1"),
+        ("math.tanh %d : f64", "math.tanh"),
+        ("math.erf %d : f64", "math.erf"),
+        ("math.sin %d : f64", "math.sin"),
+        ("math.asin %d : f64", "math.asin"),
+        ("math.sinh %d : f64", "math.sinh"),
+        ("math.exp2 %d : f64", "math.exp2"),
     ] {
         let text = doubled(&format!("%s = {operation}\n    %r = arith.truncf %s : f64 to f32"));
         refused(
@@ -162,6 +171,13 @@ fn operations_without_a_counterpart_have_a_way_around() {
                    tensor.scatter %x into %d[%i] scatter_dims([0]) unique : (tensor<2x4xf32>, tensor<8x4xf32>, \
                    tensor<2x1xi32>) -> tensor<8x4xf32>\n  return %y : tensor<8x4xf32>\n}\n";
     refused(scatter.as_bytes(), &["`tensor.scatter` is not imported", "<stdin>:2:8", "`tensor.gather`"]);
+    let filter = "func.func @f(%x: tensor<2x3x3x5xf32>, %e: tensor<6x6x5x2xf32>) -> tensor<6x6x5x2xf32> {\n  %y = \
+                  linalg.winograd_filter_transform fmr(F_4_3) ins(%x : tensor<2x3x3x5xf32>) outs(%e : \
+                  tensor<6x6x5x2xf32>) -> tensor<6x6x5x2xf32>\n  return %y : tensor<6x6x5x2xf32>\n}\n";
+    refused(
+        filter.as_bytes(),
+        &["`linalg.winograd_filter_transform` is not imported", "<stdin>:2:8", "use the convolution itself"],
+    );
     let bits =
         function("tensor<4xf32>", "tensor<4xi32>", "%y = tensor.bitcast %x : tensor<4xf32> to tensor<4xi32>");
     refused(bits.as_bytes(), &["`tensor.bitcast` is not imported", "<stdin>:2:8", "`arith.bitcast`"]);
