@@ -3,14 +3,14 @@
 
 usage: run.py run FILE.mlir [--entry NAME ...] [--arg FILE.npy ...] [--data rand|bf16|small|rows] [--out FOLDER]
        run.py compare FILE.visa [FILE.mlir] [--entry NAME] [--data rand|bf16|small|rows] [--tolerance REL[,ABS]]
-       run.py round FILE.visa ...
+       run.py round FILE.visa ... [--seconds SECONDS]
        run.py tests
 
 `run` lowers a module by mlir-opt to the LLVM dialect, runs it by mlir-runner, and writes `out0.npy`, `out1.npy` and so
 on. With `--data` it makes the arguments, and writes them as `in0.npy`, `in1.npy` and so on; then there may be several
 functions, each with a folder of its name. `compare` exports a function of the tensor level by `visa-mlir export` unless a module is given, runs both with the
 same arguments, and compares the results by `visa-run --expect`. `round` imports the export of each function again, and
-prints the verdict of `visa-opt --prove-equal`. `tests` compares the functions of test/tensor.
+prints the verdict of `visa-opt --prove-equal`, if there is one within 120 s. `tests` compares the functions of test/tensor.
 
 VISA_BIN is the folder of visa-run and visa-opt, VISA_MLIR_BIN that of visa-mlir, MLIR_BIN that of mlir-opt.
 """
@@ -413,8 +413,8 @@ def renamed(file, original):
     return re.sub(r"tm\.axes \[[^\]]*\]", f"tm.axes [{declared}]", text, count=1)
 
 
-def round_trip(text, folder):
-    """The verdict on a function and the import of its export."""
+def round_trip(text, folder, seconds):
+    """The verdict on a function and the import of its export; `not finished` for a proof that takes longer."""
     original, linalg, again = (folder / name for name in ("original.visa", "linalg.mlir", "again.visa"))
     original.write_text(text)
     try:
@@ -428,22 +428,24 @@ def round_trip(text, folder):
         again.write_text(renamed(again, original))
     except Refused as why:
         return "not imported", str(why)
-    found = subprocess.run(
-        [VISA_BIN / "visa-opt", "--prove-equal", original, again], capture_output=True, text=True, timeout=120
-    )
+    command = [VISA_BIN / "visa-opt", "--prove-equal", original, again]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return "not finished", f"no verdict in {seconds} s"
     verdict = (found.stdout + found.stderr).strip().splitlines()[0]
     return verdict.split(": ")[1] if verdict.startswith("@") else "error", verdict
 
 
-def round_trips(files):
+def round_trips(files, seconds):
     """Compares each function of some files with the import of its export, and counts the verdicts."""
     counts = {}
     with tempfile.TemporaryDirectory() as folder:
         for file in files:
             for name, text in functions(pathlib.Path(file).read_text()):
-                verdict, why = round_trip(text, pathlib.Path(folder))
+                verdict, why = round_trip(text, pathlib.Path(folder), seconds)
                 counts[verdict] = counts.get(verdict, 0) + 1
-                print(f"{pathlib.Path(file).stem} {name}: {why}")
+                print(f"{pathlib.Path(file).stem} {name}: {why}", flush=True)
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())))
     return 0
 
@@ -483,7 +485,9 @@ def main():
     two.add_argument("--data", choices=["rand", "bf16", "small", "rows"], default="rand")
     two.add_argument("--tolerance")
     two.add_argument("--seed", type=int, default=1)
-    commands.add_parser("round").add_argument("files", nargs="+")
+    three = commands.add_parser("round")
+    three.add_argument("files", nargs="+")
+    three.add_argument("--seconds", type=int, default=120)
     commands.add_parser("tests")
     flags = parser.parse_args()
     try:
@@ -510,7 +514,7 @@ def main():
             print(compare(flags.file, flags.module, flags.entry, flags.data, flags.tolerance, flags.seed), end="")
             return 0
         if flags.command == "round":
-            return round_trips(flags.files)
+            return round_trips(flags.files, flags.seconds)
         return 1 if tests() else 0
     except Refused as why:
         print(f"error: {why}", file=sys.stderr)

@@ -21,6 +21,7 @@ use melior::ir::operation::OperationLike as _;
 use melior::ir::{BlockRef, Module};
 use read::attributes::operations;
 use read::limits;
+use read::operations::{TensorOp, known};
 use read::parse::{self, Reader};
 use read::place::{Origin, position};
 use std::collections::{HashMap, HashSet};
@@ -137,7 +138,7 @@ fn named(module: &Module<'_>) -> HashMap<(usize, usize), String> {
             for op in operations(block) {
                 let name = op.name();
                 let name = name.as_string_ref().as_str().unwrap_or_default();
-                if let Some(at) = position(op.location()).filter(|_| name != "linalg.generic") {
+                if let Some(at) = position(op.location()).filter(|_| known(op) != Some(TensorOp::Generic)) {
                     names.insert(at, name.to_owned());
                 }
             }

@@ -1,7 +1,10 @@
 //! Operations of the tensor level, and elements of which they are built.
 
+pub(crate) mod arcs;
 pub(crate) mod axes;
 pub(crate) mod compare;
+pub(crate) mod counts;
+pub(crate) mod double;
 pub(crate) mod elem;
 pub(crate) mod emitter;
 pub(crate) mod function;

@@ -138,6 +138,7 @@ impl Structure {
                 }
             }
             TensorOp::Call => self.call(op),
+            TensorOp::Reshape => self.reshape(op),
             TensorOp::CollapseShape => {
                 self.reshape(op);
                 self.collapse(op);
@@ -152,6 +153,7 @@ impl Structure {
             | TensorOp::Pad
             | TensorOp::ExtractSlice
             | TensorOp::InsertSlice
+            | TensorOp::Insert
             | TensorOp::Concat => {
                 if let Some(result) = op.results().next() {
                     let dims = self.value(result.into());
@@ -166,6 +168,10 @@ impl Structure {
             | TensorOp::Splat
             | TensorOp::Gather
             | TensorOp::FromElements
+            | TensorOp::Generate
+            | TensorOp::Pack
+            | TensorOp::Unpack
+            | TensorOp::Rank
             | TensorOp::Extract
             | TensorOp::Dim
             | TensorOp::If

@@ -290,14 +290,46 @@ pub(crate) fn written(
     Ok(dims)
 }
 
-/// A tensor as an array: a value with an axis for each dimension, in their order.
+/// A tensor as an array: a value with an axis for each dimension, in their order. If those of several coordinates are
+/// in order, an axis of one coordinate is made with the one next to it, by a split: that is a relabel, as neither a
+/// broadcast nor another order of the axes is.
 pub(crate) fn array(emit: &mut Emitter<'_>, tensor: &Tensor, axes: &[Axis]) -> Result<ValueId, Diagnostic> {
-    let mut value = emit.value(&tensor.elem)?;
-    let pairs: Vec<_> =
-        tensor.dims.iter().zip(axes).filter_map(|(dim, axis)| Some((dim.clone()?, axis.clone()))).collect();
-    value = emit.rename(value, &pairs)?;
+    let value = emit.value(&tensor.elem)?;
+    let groups = groups(emit, axes)?;
+    let place = |dim: &Axis| tensor.dims.iter().position(|own| own.as_ref() == Some(dim));
+    let order: Vec<_> = emit.axes_of(value)?.iter().map(place).collect();
+    let is_split = !groups.is_empty() && groups.iter().map(|(at, _)| Some(*at)).eq(order);
+    let mut names = axes.to_vec();
+    for (at, _) in groups.iter().filter(|(_, group)| is_split && group.len() > 1) {
+        let size = emit.size(&axes[*at])?;
+        names[*at] = emit.axes.fresh("D", size);
+    }
+    let pairs = tensor.dims.iter().zip(&names).filter_map(|(dim, name)| Some((dim.clone()?, name.clone())));
+    let mut value = emit.rename(value, &pairs.collect::<Vec<_>>())?;
     if let Some(passed) = tensor.kind().passed() {
         value = emit.cast(value, passed)?;
     }
-    emit.in_order(value, axes)
+    if !is_split {
+        return emit.in_order(value, axes);
+    }
+    groups
+        .iter()
+        .filter(|(_, group)| group.len() > 1)
+        .try_fold(value, |value, (at, group)| emit.split(value, &names[*at], group))
+}
+
+/// The place of each axis of several coordinates, and that axis with those of one coordinate before it; the last one
+/// also with those after it.
+fn groups(emit: &Emitter<'_>, axes: &[Axis]) -> Result<Vec<(usize, Vec<Axis>)>, Diagnostic> {
+    let (mut groups, mut units): (Vec<(usize, Vec<Axis>)>, Vec<Axis>) = (Vec::new(), Vec::new());
+    for (at, axis) in axes.iter().enumerate() {
+        units.push(axis.clone());
+        if emit.size(axis)? > 1 {
+            groups.push((at, std::mem::take(&mut units)));
+        }
+    }
+    if let Some((_, last)) = groups.last_mut() {
+        last.append(&mut units);
+    }
+    Ok(groups)
 }

@@ -7,8 +7,10 @@ mod export;
 mod import;
 mod limits;
 mod mlir_opt;
+mod numbers;
 mod refused;
 mod tree;
+mod values;
 mod without_llvm;
 
 use std::path::PathBuf;

@@ -87,6 +87,10 @@ pub(crate) struct IntegerPredicate {
 }
 
 impl IntegerPredicate {
+    pub(crate) fn equal() -> Self {
+        Self { less: false, equal: true, greater: false, unsigned: false }
+    }
+
     /// Less, or greater, with signs.
     pub(crate) fn strictly(less: bool, greater: bool) -> Self {
         Self { less, equal: false, greater, unsigned: false }
@@ -302,4 +306,28 @@ pub(crate) fn size_is(emit: &mut Emitter<'_>, compare: Compare, elem: &Elem) -> 
     let size = emit.value(&size)?;
     let holds = emit.compare(size, &[compare], f64::INFINITY)?;
     Ok(Elem::value(Kind::I1, holds))
+}
+
+/// Returns 1 for numbers that are neither 0, subnormal, infinite nor NaN.
+pub(crate) fn is_normal(emit: &mut Emitter<'_>, elem: &Elem) -> Result<Elem, Diagnostic> {
+    let size = emit.apply(Function::Abs, &[elem], Kind::F32)?;
+    let size = emit.built(&size)?;
+    let least = match elem.kind {
+        Kind::F16 | Kind::F8e5m2 => 2.0_f64.powi(-14),
+        Kind::F8e4m3 => 2.0_f64.powi(-6),
+        Kind::F64
+        | Kind::F32
+        | Kind::Bf16
+        | Kind::I64
+        | Kind::I32
+        | Kind::I16
+        | Kind::I8
+        | Kind::I4
+        | Kind::I1
+        | Kind::Index => f64::from(f32::MIN_POSITIVE),
+    };
+    let at_least = FloatPredicate { equal: true, ..FloatPredicate::strictly(false, true) };
+    let is_large = with_number(emit, at_least, &size, least)?;
+    let is_finite = with_number(emit, FloatPredicate::strictly(true, false), &size, f64::INFINITY)?;
+    Ok(emit.apply(Function::And, &[&is_large, &is_finite], Kind::I1)?.with_range((0, 1)))
 }

@@ -56,20 +56,22 @@ pub(crate) struct Elem {
     /// The least and the greatest value of an integer.
     pub(crate) range: (i64, i64),
     pub(crate) narrow: Option<Narrow>,
+    /// True for elements of `f64` that `f32` lacks: the data has them rounded to it.
+    pub(crate) inexact: bool,
 }
 
 impl Elem {
     pub(crate) fn number(kind: Kind, number: f64) -> Self {
         let range = if kind.is_float() { (0, 0) } else { (number as i64, number as i64) };
-        Self { kind, data: Data::Number(number), range, narrow: None }
+        Self { kind, data: Data::Number(number), range, narrow: None, inexact: false }
     }
 
     pub(crate) fn value(kind: Kind, value: ValueId) -> Self {
-        Self { kind, data: Data::Value(value), range: kind.range(), narrow: None }
+        Self { kind, data: Data::Value(value), range: kind.range(), narrow: None, inexact: false }
     }
 
     pub(crate) fn undefined(kind: Kind) -> Self {
-        Self { kind, data: Data::Undefined, range: kind.range(), narrow: None }
+        Self { kind, data: Data::Undefined, range: kind.range(), narrow: None, inexact: false }
     }
 
     pub(crate) fn with_range(self, range: (i64, i64)) -> Self {
@@ -206,8 +208,14 @@ impl Emitter<'_> {
         }
     }
 
-    fn double(&self) -> Diagnostic {
-        self.refuse("computes in `f64`, which no engine does; only constants may be `f64`, and are truncated")
+    /// The refusal of an operation that computes in `f64`.
+    pub(crate) fn double(&self) -> Diagnostic {
+        let message = "computes in `f64`, which no engine does; expected `f32`, `bf16` or `f16`";
+        self.refuse(message).fix(
+            "truncate its operands first, by `arith.truncf` to `f32`: of `f64`, constants are imported, and elements \
+             of `f32` that are extended"
+                .to_owned(),
+        )
     }
 
     /// The element as a value, built once.
@@ -289,7 +297,7 @@ impl Emitter<'_> {
         }
         let count = functions(&args);
         let data = Data::Term(Term::Call(function.word().into(), terms), values, count);
-        Ok(Elem { kind, data, range: kind.range(), narrow: None })
+        Ok(Elem { kind, data, range: kind.range(), narrow: None, inexact: false })
     }
 
     /// The term of an element, whose operands are appended to `values`.

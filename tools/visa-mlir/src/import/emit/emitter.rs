@@ -17,7 +17,7 @@ use visa_mapping::ops::gather::Gather;
 use visa_mapping::ops::map::Map;
 use visa_mapping::ops::reduce::Reduce;
 use visa_mapping::ops::rename::{Broadcast, Merge, Rearrange, Rename, Split};
-use visa_mapping::ops::restrict::{Extend, Extract, Restrict};
+use visa_mapping::ops::restrict::{Concat, Extend, Extract, Restrict};
 use visa_mapping::ops::where_::{Compare as CompareOp, Where};
 use visa_mapping::tensor::numbers::{Number, Numbers};
 use visa_mapping::tensor::value::Value;
@@ -360,6 +360,13 @@ impl<'c> Emitter<'c> {
 
     pub(crate) fn merge(&mut self, value: ValueId, axes: &[Axis], to: &Axis) -> Result<ValueId, Diagnostic> {
         self.emit(new!(self, Merge, [value]).axes(list(axes)).to(Expr::axis(to)).spec())
+    }
+
+    /// Values one after the other along an axis. Each has its own axis there, given with it, and all others.
+    pub(crate) fn concat(&mut self, values: &[(ValueId, Axis)], to: &Axis) -> Result<ValueId, Diagnostic> {
+        let operands: Vec<ValueId> = values.iter().map(|(value, _)| *value).collect();
+        let axes = list(values.iter().map(|(_, axis)| axis));
+        self.emit(new!(self, Concat, operands).axes(axes).to(Expr::axis(to)).spec())
     }
 
     /// Reduces a value along axes, all of which it gets first. The order of a sum is free.

@@ -81,7 +81,7 @@ fn small(
 }
 
 /// The element as a number or a value of `f32`.
-fn float(emit: &mut Emitter<'_>, elem: &Elem) -> Result<Elem, Diagnostic> {
+pub(crate) fn float(emit: &mut Emitter<'_>, elem: &Elem) -> Result<Elem, Diagnostic> {
     if let Some(number) = elem.as_number() {
         return Ok(Elem::number(Kind::F32, number));
     }

@@ -1,7 +1,10 @@
 //! Operations of arith and math on elements.
 
+use crate::import::emit::arcs;
 use crate::import::emit::compare::{self, FloatPredicate, IntegerPredicate};
-use crate::import::emit::elem::{Data, Elem, Narrow};
+use crate::import::emit::counts::{self, Counted};
+use crate::import::emit::double::{self, Single};
+use crate::import::emit::elem::{Elem, Narrow};
 use crate::import::emit::emitter::Emitter;
 use crate::import::emit::function::Function;
 use crate::import::emit::functions;
@@ -14,6 +17,7 @@ use melior::ir::ValueLike as _;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use visa_ir::diag::Diagnostic;
+use visa_ir::words;
 use visa_numerics::{Compare, DType};
 
 /// The largest exponent that becomes products.
@@ -32,11 +36,27 @@ pub(crate) fn scalar(
 ) -> Result<Elem, Diagnostic> {
     let name = name(op);
     let Some(read) = operations::known(op) else {
-        return Err(emit.refuse(format!("`{name}` is not imported: the tensor level has no function for it")));
+        let message = format!("`{name}` is not imported: the tensor level has no function for it");
+        return Err(emit.refuse(message).fix(operations::fix(&name).map(str::to_owned)));
     };
     let result = op.result(0).map_err(|_| emit.refuse(format!("`{name}` has no result")))?;
     let kind = Kind::of(result.r#type()).map_err(|why| emit.refuse(format!("`{name}`: {why}")))?;
-    let all: Vec<&Elem> = args.iter().collect();
+    let single = double::single(emit, read, args, kind)?;
+    let elem = computed(emit, op, read, &single)?;
+    if kind != Kind::F64 || elem.kind == Kind::F64 {
+        return Ok(elem);
+    }
+    Ok(emit.built(&elem)?.of_kind(kind))
+}
+
+/// The element that an operation computes, of operands that are not `f64` unless they are numbers.
+fn computed(
+    emit: &mut Emitter<'_>,
+    op: OperationRef<'_, '_>,
+    read: ScalarOp,
+    Single { args, kind }: &Single,
+) -> Result<Elem, Diagnostic> {
+    let (all, kind): (Vec<&Elem>, Kind) = (args.iter().collect(), *kind);
     match read {
         ScalarOp::Constant => constant(emit, op, kind),
         ScalarOp::AddF => applied(emit, Function::Add, &all, kind),
@@ -76,6 +96,11 @@ pub(crate) fn scalar(
         ScalarOp::Erfc => functions::rest_of_error_function(emit, all[0], kind),
         ScalarOp::Sin => applied(emit, Function::Sin, &all, kind),
         ScalarOp::Cos => applied(emit, Function::Cos, &all, kind),
+        ScalarOp::Asin => arcs::arc_of_sine(emit, all[0], kind),
+        ScalarOp::Acos => arcs::arc_of_cosine(emit, all[0], kind),
+        ScalarOp::Atan => arcs::arc_of_tangent(emit, all[0], kind),
+        ScalarOp::Atan2 => arcs::arc_of_point(emit, [all[0], all[1]], kind),
+        ScalarOp::Cbrt => arcs::cube_root(emit, all[0], kind),
         ScalarOp::Tan => functions::tangent(emit, all[0], kind),
         ScalarOp::Fma => applied(emit, Function::Fma, &all, kind),
         // Sums and differences of one bit wrap.
@@ -115,6 +140,7 @@ pub(crate) fn scalar(
         ScalarOp::Select => select(emit, &all, kind),
         ScalarOp::ExtF => Ok(emit.computed(all[0])?.of_kind(kind)),
         ScalarOp::TruncF => {
+            check_rounding(emit, op, kind)?;
             let elem = emit.computed(all[0])?.of_kind(kind);
             emit.rounded(Elem { narrow: None, ..elem })
         }
@@ -145,11 +171,15 @@ pub(crate) fn scalar(
             let elem = emit.apply(Function::Max, &[all[0], &negative], kind)?;
             emit.rounded(elem)
         }
+        ScalarOp::Ctlz => counts::bits(emit, Counted::Leading, all[0], kind),
+        ScalarOp::Cttz => counts::bits(emit, Counted::Trailing, all[0], kind),
+        ScalarOp::Ctpop => counts::bits(emit, Counted::Set, all[0], kind),
         ScalarOp::PowF | ScalarOp::FPowI => power(emit, &all, kind),
         ScalarOp::IPowI => integer_power(emit, &all, kind),
         ScalarOp::IsNan => compare::is_not_a_number(emit, all[0]),
         ScalarOp::IsInf => compare::size_is(emit, Compare::Equal, all[0]),
         ScalarOp::IsFinite => compare::size_is(emit, Compare::Less, all[0]),
+        ScalarOp::IsNormal => compare::is_normal(emit, all[0]),
         ScalarOp::Floor => functions::rounding(emit, false, all[0], kind),
         ScalarOp::Ceil => functions::rounding(emit, true, all[0], kind),
         ScalarOp::Round => functions::nearest(emit, all[0], kind),
@@ -157,6 +187,62 @@ pub(crate) fn scalar(
         ScalarOp::Trunc => functions::truncated(emit, all[0], kind),
         ScalarOp::CopySign => functions::with_sign(emit, [all[0], all[1]], kind),
     }
+}
+
+words! {
+    /// A rounding of `arith.truncf`.
+    enum Rounding {
+        ToNearestEven = "to_nearest_even",
+        Downward = "downward",
+        Upward = "upward",
+        TowardZero = "toward_zero",
+        ToNearestAway = "to_nearest_away",
+    }
+}
+
+impl Rounding {
+    /// The rounding of this number in MLIR.
+    fn of(number: f64) -> Option<Self> {
+        match number as i64 {
+            0 => Some(Self::ToNearestEven),
+            1 => Some(Self::Downward),
+            2 => Some(Self::Upward),
+            3 => Some(Self::TowardZero),
+            4 => Some(Self::ToNearestAway),
+            _ => None,
+        }
+    }
+
+    /// The rounding of the machine to a kind.
+    fn of_machine(kind: Kind) -> Self {
+        match kind {
+            Kind::F8e5m2 => Self::ToNearestAway,
+            Kind::F64
+            | Kind::F32
+            | Kind::F16
+            | Kind::Bf16
+            | Kind::F8e4m3
+            | Kind::I64
+            | Kind::I32
+            | Kind::I16
+            | Kind::I8
+            | Kind::I4
+            | Kind::I1
+            | Kind::Index => Self::ToNearestEven,
+        }
+    }
+}
+
+/// Checks that a conversion with an explicit rounding has that of the machine.
+fn check_rounding(emit: &Emitter<'_>, op: OperationRef<'_, '_>, kind: Kind) -> Result<(), Diagnostic> {
+    let Some(number) = op.attribute("roundingmode").ok().and_then(number) else { return Ok(()) };
+    let (found, expected) = (Rounding::of(number), Rounding::of_machine(kind));
+    if found == Some(expected) {
+        return Ok(());
+    }
+    let found = found.map_or_else(|| format!("mode {number}"), |found| format!("`{found}`"));
+    let message = format!("rounds by {found}; expected `{expected}`, as the machine rounds to this type");
+    Err(emit.refuse(message).fix("leave out the rounding".to_owned()))
 }
 
 fn constant(emit: &Emitter<'_>, op: OperationRef<'_, '_>, kind: Kind) -> Result<Elem, Diagnostic> {
@@ -332,7 +418,7 @@ fn toward_zero(emit: &mut Emitter<'_>, elem: &Elem, kind: Kind) -> Result<Elem, 
     let below = emit.compare(x, &[Compare::Less], 0.0)?;
     let (negative, size) = (emit.value(&negative)?, emit.value(&size)?);
     let value = emit.choose(below, negative, size)?;
-    let elem = Elem { kind, data: Data::Value(value), range: Kind::I32.range(), narrow: None };
+    let elem = Elem::value(kind, value).with_range(Kind::I32.range());
     truncated(emit, &elem, kind)
 }
 

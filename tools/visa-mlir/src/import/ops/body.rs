@@ -9,8 +9,8 @@ use crate::import::ops::choice;
 use crate::import::ops::combine::{Combine, combined};
 use crate::import::ops::composite::Nest;
 use crate::import::ops::extract;
-use crate::import::read::attributes::{Key, key, name, operations};
-use crate::import::read::operations::{ScalarOp, TensorOp, known};
+use crate::import::read::attributes::{Key, key, operations};
+use crate::import::read::operations::{RegionOp, ScalarOp, TensorOp, known};
 use crate::import::read::types;
 use melior::ir::BlockRef;
 use melior::ir::RegionLike as _;
@@ -122,6 +122,9 @@ impl<'c, 'a> Body<'c, 'a> {
         let otherwise = self.branch(importer, *otherwise, nest)?;
         self.branches -= 1;
         let kind = then.kind;
+        if kind == types::Kind::F64 {
+            return Err(importer.emit.double());
+        }
         select(&mut importer.emit, &[&condition, &then, &otherwise], kind)
     }
 
@@ -137,7 +140,7 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         for op in operations(block) {
             importer.at(op);
-            if name(op) == "scf.yield" {
+            if known(op) == Some(RegionOp::Yield) {
                 let operands: Vec<Key> = op.operands().map(key).collect();
                 let &[yielded] = operands.as_slice() else {
                     return Err(importer.emit.refuse("`scf.if` in a body is imported with one result"));
@@ -157,8 +160,7 @@ impl<'c, 'a> Body<'c, 'a> {
         op: OperationRef<'c, 'a>,
         nest: &Nest,
     ) -> Result<Elem, Diagnostic> {
-        let name = name(op);
-        if name == "linalg.index" {
+        if known(op) == Some(RegionOp::Index) {
             return index(importer, op, nest);
         }
         let operands = op.operands().map(|operand| self.operand(importer, key(operand)));
@@ -182,7 +184,9 @@ impl<'c, 'a> Body<'c, 'a> {
         let combine = Combine::of_extreme(choice::extreme(&define, value, of)?);
         let elems = of.map(|leaf| self.operand(importer, leaf).ok());
         let [Some(left), Some(right)] = elems else { return None };
-        (left.kind == right.kind && left.kind != types::Kind::I1).then_some((combine, [left, right]))
+        // Conditions have other signs, and `f64` is compared where its elements are checked.
+        let is_plain = !matches!(left.kind, types::Kind::I1 | types::Kind::F64);
+        (left.kind == right.kind && is_plain).then_some((combine, [left, right]))
     }
 
     /// The element of an operand: of the body, or a scalar of the function.

@@ -49,7 +49,7 @@ pub(crate) fn nest(
         None => {
             for (key, tensor) in &mut operands {
                 if let Some(whole) = tensor.take() {
-                    *tensor = Some(flat(importer, *key, whole)?);
+                    *tensor = Some(flat(importer, Some(*key), whole)?);
                 }
             }
             vec![None; loops.extents.len()]
@@ -145,18 +145,22 @@ fn opened(tensor: Tensor, map: &[Linear], places: &[Vec<usize>], extents: &[u64]
     Tensor::plain(tensor.elem, shape, dims)
 }
 
-/// A tensor with one axis for each dimension.
+/// A tensor with one axis for each dimension, with the axes that are proposed for a value of MLIR if there is one.
 ///
 /// # Errors
 /// Those of the operations that it takes.
-pub(crate) fn flat(importer: &mut Importer<'_, '_>, key: Key, tensor: Tensor) -> Result<Tensor, Diagnostic> {
+pub(crate) fn flat(
+    importer: &mut Importer<'_, '_>,
+    key: Option<Key>,
+    tensor: Tensor,
+) -> Result<Tensor, Diagnostic> {
     if tensor.parts.iter().all(|sizes| sizes.len() == 1) {
         return Ok(tensor);
     }
     let Data::Value(mut value) = tensor.elem.data else {
         return Ok(Tensor::uniform(tensor.elem, tensor.shape));
     };
-    let proposed = importer.value_axes(key);
+    let proposed = key.map(|key| importer.value_axes(key)).unwrap_or_default();
     let mut dims = Vec::new();
     for (at, (sizes, axes)) in tensor.groups().enumerate() {
         if sizes.len() < 2 || axes.iter().all(Option::is_none) {
@@ -189,7 +193,7 @@ pub(crate) fn operand(
 ) -> Result<Tensor, Diagnostic> {
     let whole = importer.whole_operand(op, at)?;
     let Some(key) = op.operands().nth(at).map(key) else { return Ok(whole) };
-    let tensor = flat(importer, key, whole)?;
+    let tensor = flat(importer, Some(key), whole)?;
     importer.bind(key, tensor.clone());
     Ok(tensor)
 }

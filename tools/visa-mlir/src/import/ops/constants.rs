@@ -1,7 +1,9 @@
 //! Constants: numbers, splats, lists of elements and resources of the file.
 
 use crate::import::emit::axes::Axis;
+use crate::import::emit::double::is_single;
 use crate::import::emit::elem::Elem;
+use crate::import::emit::emitter::Emitter;
 use crate::import::importer::{Importer, result_of};
 use crate::import::read::attributes::key;
 use crate::import::read::attributes::number;
@@ -12,6 +14,7 @@ use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use melior::ir::{Attribute, AttributeLike as _};
 use visa_ir::diag::Diagnostic;
+use visa_ir::module::ValueId;
 use visa_numerics::DType;
 
 /// Most elements of a constant: each is a number of the text.
@@ -21,6 +24,8 @@ const MAX_ELEMENTS: u64 = 1 << 20;
 struct Elements {
     numbers: Vec<f64>,
     bits: bool,
+    /// True if one is a number of `f64` that `f32` lacks.
+    inexact: bool,
 }
 
 /// Imports a constant.
@@ -60,16 +65,41 @@ fn listed(
     shape: Vec<u64>,
     proposed: Vec<Option<Axis>>,
 ) -> Result<Tensor, Diagnostic> {
-    let emit = &mut importer.emit;
-    // Elements of `f64` are truncated.
-    let dtype = if kind == Kind::F64 {
-        DType::F32
-    } else {
-        kind.stored().ok_or_else(|| emit.refuse("a constant without a format"))?
-    };
     if elements.numbers.len() == 1 && !elements.bits {
         return Ok(Tensor::uniform(Elem::number(kind, elements.numbers[0]), shape));
     }
+    let dtype = format(kind);
+    let inexact = elements.inexact;
+    let (value, dims) = in_shape(&mut importer.emit, &shape, proposed, |emit, axis| {
+        emit.constants(dtype, elements.numbers, elements.bits, axis)
+    })?;
+    Ok(Tensor::plain(Elem { inexact, ..Elem::value(kind, value) }, shape, dims))
+}
+
+/// Numbers of a tensor, the last dimension counting fastest.
+///
+/// # Errors
+/// Those of the operations that it takes.
+pub(crate) fn of_numbers(
+    importer: &mut Importer<'_, '_>,
+    op: OperationRef<'_, '_>,
+    (kind, shape): (Kind, Vec<u64>),
+    numbers: Vec<f64>,
+) -> Result<Tensor, Diagnostic> {
+    let proposed = result_of(op).map(|result| importer.value_axes(key(result))).unwrap_or_default();
+    listed(importer, finite(numbers, kind), kind, shape, proposed)
+}
+
+/// Elements along one axis, which then becomes those of the dimensions. `build` makes them along the axis.
+///
+/// # Errors
+/// Those of the operations that it takes.
+pub(crate) fn in_shape(
+    emit: &mut Emitter<'_>,
+    shape: &[u64],
+    proposed: Vec<Option<Axis>>,
+    build: impl FnOnce(&mut Emitter<'_>, &Axis) -> Result<ValueId, Diagnostic>,
+) -> Result<(ValueId, Vec<Option<Axis>>), Diagnostic> {
     let sizes = shape.iter().enumerate().filter(|(_, size)| **size > 1);
     let axes = sizes.map(|(at, &size)| {
         let proposed = proposed.get(at).cloned().flatten();
@@ -77,16 +107,20 @@ fn listed(
     });
     let axes: Vec<Axis> = axes.collect();
     let value = match axes.as_slice() {
-        [axis] => emit.constants(dtype, elements.numbers, elements.bits, axis)?,
+        [axis] => build(emit, axis)?,
         _ => {
-            let all = emit.axes.fresh("D", elements.numbers.len() as u64);
-            let flat = emit.constants(dtype, elements.numbers, elements.bits, &all)?;
+            let all = emit.axes.fresh("D", shape.iter().product());
+            let flat = build(emit, &all)?;
             emit.split(flat, &all, &axes)?
         }
     };
     let mut axes = axes.into_iter();
-    let dims = shape.iter().map(|&size| if size > 1 { axes.next() } else { None }).collect();
-    Ok(Tensor::plain(Elem::value(kind, value), shape, dims))
+    Ok((value, shape.iter().map(|&size| if size > 1 { axes.next() } else { None }).collect()))
+}
+
+/// The format of a constant's elements: those of `f64` are rounded to `f32`.
+fn format(kind: Kind) -> DType {
+    kind.stored().unwrap_or(DType::F32)
 }
 
 /// The elements of a constant that is no splat.
@@ -100,7 +134,7 @@ fn elements(
         let bytes = importer.resources(op).bytes(value);
         let bytes =
             bytes.ok_or("the file lacks its resource, or the resource's bytes are no hexadecimal digits")?;
-        return finite(numbers(bytes, kind, count)?, kind);
+        return Ok(finite(numbers(bytes, kind, count)?, kind));
     }
     let Ok(dense) = DenseElementsAttribute::try_from(value) else {
         return Err(format!("a constant {} that is neither a number nor `dense`", shortened(value)));
@@ -131,7 +165,7 @@ fn elements(
             numbers(&bytes, kind, count)?
         }
     };
-    finite(numbers, kind)
+    Ok(finite(numbers, kind))
 }
 
 /// Bytes of a stored element.
@@ -172,12 +206,13 @@ fn number_of(bytes: &[u8], kind: Kind) -> Result<f64, String> {
 }
 
 /// Numbers, or their bits if one of them is NaN.
-fn finite(numbers: Vec<f64>, kind: Kind) -> Result<Elements, String> {
-    let Some(dtype) = kind.stored().filter(|_| numbers.iter().any(|number| number.is_nan())) else {
-        return Ok(Elements { numbers, bits: false });
-    };
-    let bits = numbers.iter().map(|&number| f64::from(visa_numerics::from_f64(dtype, number)));
-    Ok(Elements { numbers: bits.collect(), bits: true })
+fn finite(numbers: Vec<f64>, kind: Kind) -> Elements {
+    let inexact = kind == Kind::F64 && !numbers.iter().all(|&number| is_single(number));
+    if !numbers.iter().any(|number| number.is_nan()) {
+        return Elements { numbers, bits: false, inexact };
+    }
+    let bits = numbers.iter().map(|&number| f64::from(visa_numerics::from_f64(format(kind), number)));
+    Elements { numbers: bits.collect(), bits: true, inexact }
 }
 
 /// The beginning of an attribute's text.

@@ -64,7 +64,7 @@ pub(crate) fn contracted(
         (None, Some(precision)) if left.kind.is_float() => rounded(emit, left, right, over, precision)?,
         (None, _) => return Err(unspecified(emit, left, right)?),
     };
-    Ok(Elem { kind, data: Data::Value(value), range: kind.range(), narrow: None })
+    Ok(Elem::value(kind, value))
 }
 
 fn unspecified(emit: &Emitter<'_>, left: &Elem, right: &Elem) -> Result<Diagnostic, Diagnostic> {

@@ -251,6 +251,9 @@ fn summed_product(
     let (left, right) = (body.value(importer, left)?, body.value(importer, right)?);
     let (left, right) = (importer.emit.built(&left)?, importer.emit.built(&right)?);
     let kind = left.kind;
+    if kind == types::Kind::F64 {
+        return Err(importer.emit.double());
+    }
     if is_contraction(&mut importer.emit, &left, &right, over)? {
         check_range(importer, &left, &right, over)?;
         let precision = importer.precision();

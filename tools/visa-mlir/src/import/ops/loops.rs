@@ -2,7 +2,8 @@
 
 use crate::import::emit::elem::Elem;
 use crate::import::importer::Importer;
-use crate::import::read::attributes::{key, name, operations};
+use crate::import::read::attributes::{key, operations};
+use crate::import::read::operations::{RegionOp, known};
 use crate::import::read::types::Kind;
 use crate::import::tensor::Tensor;
 use melior::ir::RegionLike as _;
@@ -70,7 +71,7 @@ fn iteration(
 ) -> Result<Vec<Tensor>, Diagnostic> {
     for op in operations(block) {
         importer.at(op);
-        if name(op) == "scf.yield" {
+        if known(op) == Some(RegionOp::Yield) {
             return (0..count).map(|at| importer.whole_operand(op, at)).collect();
         }
         import(importer, op)?;

@@ -5,14 +5,16 @@ use crate::import::emit::scalar;
 use crate::import::importer::{Importer, result_of};
 use crate::import::ops::composite;
 use crate::import::ops::constants;
+use crate::import::ops::elements;
 use crate::import::ops::extract;
 use crate::import::ops::generic;
 use crate::import::ops::loops;
+use crate::import::ops::packs;
 use crate::import::ops::shapes;
 use crate::import::ops::slices;
 use crate::import::ops::softmax;
 use crate::import::read::attributes::{key, name};
-use crate::import::read::operations::{TensorOp, known};
+use crate::import::read::operations::{self, ScalarOp, TensorOp, known};
 use crate::import::read::types::{self, Kind};
 use crate::import::tensor::Tensor;
 use melior::ir::ValueLike as _;
@@ -41,7 +43,7 @@ pub(crate) fn operation(importer: &mut Importer<'_, '_>, op: OperationRef<'_, '_
         // A tensor without elements needs no operation.
         Some(_) if shape.contains(&0) => Tensor::uniform(Elem::undefined(kind), shape),
         Some(read) => on_tensors(importer, op, read, (kind, shape))?,
-        None if shape.is_empty() && (name.starts_with("arith.") || name.starts_with("math.")) => {
+        None if shape.is_empty() && operations::known::<ScalarOp>(op).is_some() => {
             let args = (0..op.operand_count()).map(|at| Ok(importer.whole_operand(op, at)?.elem));
             let args = args.collect::<Result<Vec<_>, Diagnostic>>()?;
             let elem = scalar::scalar(&mut importer.emit, op, &args)?;
@@ -60,6 +62,9 @@ fn on_tensors(
     read: TensorOp,
     (kind, shape): (Kind, Vec<u64>),
 ) -> Result<Tensor, Diagnostic> {
+    if kind == Kind::F64 && joins(read) {
+        return Err(importer.emit.double());
+    }
     Ok(match read {
         TensorOp::Constant => constants::constant(importer, op, kind, shape)?,
         TensorOp::Empty => Tensor::uniform(Elem::undefined(kind), shape),
@@ -75,9 +80,12 @@ fn on_tensors(
         TensorOp::InsertSlice => slices::insert(importer, op, shape)?,
         TensorOp::Concat => slices::concat(importer, op, shape)?,
         TensorOp::Gather => shapes::gather(importer, op, shape)?,
-        TensorOp::FromElements if op.operand_count() == 1 => {
-            Tensor::uniform(composite::operand(importer, op, 0)?.elem, shape)
-        }
+        TensorOp::FromElements => elements::listed(importer, op, kind, shape)?,
+        TensorOp::Generate => elements::generated(importer, op, shape)?,
+        TensorOp::Insert => elements::inserted(importer, op, shape)?,
+        TensorOp::Pack => packs::packed(importer, op, shape)?,
+        TensorOp::Unpack => packs::unpacked(importer, op, shape)?,
+        TensorOp::Reshape => shapes::reshape(importer, op, shape)?,
         TensorOp::Extract => {
             let args = (0..op.operand_count()).map(|at| Ok(importer.whole_operand(op, at)?.elem));
             let args = args.collect::<Result<Vec<_>, Diagnostic>>()?;
@@ -85,34 +93,49 @@ fn on_tensors(
         }
         TensorOp::Softmax => softmax::softmax(importer, op)?,
         TensorOp::Dim => Tensor::uniform(Elem::number(kind, shapes::dim(importer, op)? as f64), shape),
-        TensorOp::FromElements
-        | TensorOp::Call
-        | TensorOp::Return
-        | TensorOp::For
-        | TensorOp::If
-        | TensorOp::Generic => {
+        TensorOp::Rank => {
+            Tensor::uniform(Elem::number(kind, importer.whole_operand(op, 0)?.shape.len() as f64), shape)
+        }
+        TensorOp::Call | TensorOp::Return | TensorOp::For | TensorOp::If | TensorOp::Generic => {
             return Err(refused(importer, &name(op)));
         }
     })
 }
 
-fn refused(importer: &Importer<'_, '_>, name: &str) -> Diagnostic {
-    let message = format!("`{name}` is not imported: it has no counterpart at the tensor level");
-    importer.emit.refuse(message).fix(fix(name).map(str::to_owned))
+/// Returns true for an operation whose result has elements of several tensors, or new ones.
+fn joins(read: TensorOp) -> bool {
+    match read {
+        TensorOp::Pad
+        | TensorOp::InsertSlice
+        | TensorOp::Insert
+        | TensorOp::Concat
+        | TensorOp::FromElements
+        | TensorOp::Generate
+        | TensorOp::Pack
+        | TensorOp::Softmax => true,
+        TensorOp::Call
+        | TensorOp::Return
+        | TensorOp::Generic
+        | TensorOp::Constant
+        | TensorOp::Empty
+        | TensorOp::Fill
+        | TensorOp::Splat
+        | TensorOp::Cast
+        | TensorOp::CollapseShape
+        | TensorOp::ExpandShape
+        | TensorOp::Reshape
+        | TensorOp::ExtractSlice
+        | TensorOp::Unpack
+        | TensorOp::Rank
+        | TensorOp::Gather
+        | TensorOp::Extract
+        | TensorOp::Dim
+        | TensorOp::For
+        | TensorOp::If => false,
+    }
 }
 
-/// The way to avoid an operation that is not imported.
-fn fix(name: &str) -> Option<&'static str> {
-    let (dialect, _) = name.split_once('.')?;
-    match dialect {
-        "tosa" => Some(
-            "lower it first: mlir-opt-22 \
-             --pass-pipeline='builtin.module(func.func(tosa-to-linalg-named,tosa-to-linalg))'",
-        ),
-        "scf" | "cf" => Some(
-            "branches, and loops other than `scf.for` with constant bounds, are not imported; unroll them before",
-        ),
-        "memref" | "bufferization" => Some("import the module before it is bufferized"),
-        _ => None,
-    }
+fn refused(importer: &Importer<'_, '_>, name: &str) -> Diagnostic {
+    let message = format!("`{name}` is not imported: it has no counterpart at the tensor level");
+    importer.emit.refuse(message).fix(operations::fix(name).map(str::to_owned))
 }

@@ -2,7 +2,7 @@
 
 use crate::import::emit::axes::Axis;
 use crate::import::emit::compare::{self, FloatPredicate, IntegerPredicate};
-use crate::import::emit::elem::{Data, Elem};
+use crate::import::emit::elem::Elem;
 use crate::import::emit::emitter::Emitter;
 use crate::import::emit::function::Function;
 use crate::import::emit::integers;
@@ -200,6 +200,9 @@ pub(crate) fn reduced(
     over: &[Axis],
 ) -> Result<Elem, Diagnostic> {
     let kind = next.kind;
+    if kind == Kind::F64 {
+        return Err(emit.double());
+    }
     if combine == Combine::Mul && !kind.is_float() {
         return product(emit, next, over);
     }
@@ -222,7 +225,7 @@ pub(crate) fn reduced(
         combine == Combine::Add && !kind.is_float() && largest_sum(emit, next, over)? <= i64::from(i32::MAX);
     let name = if within { ReduceName::AddSat } else { combine.name() };
     let value = emit.reduce(name, value, over)?;
-    Ok(Elem { kind, data: Data::Value(value), range: kind.range(), narrow: None })
+    Ok(Elem::value(kind, value))
 }
 
 /// The product of integers along axes: of the halves of each axis, which wraps as the products of elements do.
@@ -253,7 +256,7 @@ fn product(emit: &mut Emitter<'_>, next: &Elem, over: &[Axis]) -> Result<Elem, D
         }
         value = emit.without(value, &[axis])?;
     }
-    Ok(Elem { kind, data: Data::Value(value), range: kind.range(), narrow: None })
+    Ok(Elem::value(kind, value))
 }
 
 /// Checks that a sum in `i64` fits `i32`.

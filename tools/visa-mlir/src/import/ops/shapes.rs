@@ -4,7 +4,7 @@ use crate::import::emit::axes::Axis;
 use crate::import::emit::elem::{Data, Elem};
 use crate::import::importer::{Importer, result_of};
 use crate::import::ops::composite;
-use crate::import::read::attributes::{key, reassociation};
+use crate::import::read::attributes::{Key, key, reassociation};
 use crate::import::read::types::Kind;
 use crate::import::tensor::Tensor;
 use melior::ir::attribute::DenseI64ArrayAttribute;
@@ -26,13 +26,18 @@ pub(crate) fn collapse(
     shape: Vec<u64>,
 ) -> Result<Tensor, Diagnostic> {
     let tensor = importer.whole_operand(op, 0)?;
+    Ok(joined(tensor, &groups(importer, op)?, shape))
+}
+
+/// A tensor whose dimensions of each group are one, which keeps their axes.
+fn joined(tensor: Tensor, groups: &[Vec<usize>], shape: Vec<u64>) -> Tensor {
     if !matches!(tensor.elem.data, Data::Value(_)) {
-        return Ok(Tensor::uniform(tensor.elem, shape));
+        return Tensor::uniform(tensor.elem, shape);
     }
     let all: Vec<(Vec<u64>, Vec<Option<Axis>>)> =
         tensor.groups().map(|(sizes, dims)| (sizes.to_vec(), dims.to_vec())).collect();
     let (mut parts, mut dims) = (Vec::new(), Vec::new());
-    for group in groups(importer, op)? {
+    for group in groups {
         let joined = group.iter().filter_map(|&dim| all.get(dim));
         let joined = joined.flat_map(|(sizes, dims)| sizes.iter().copied().zip(dims.iter().cloned()));
         let mut joined: Vec<(u64, Option<Axis>)> = joined.filter(|(size, _)| *size > 1).collect();
@@ -44,7 +49,24 @@ pub(crate) fn collapse(
         dims.extend(axes);
     }
     let elem = Elem { narrow: None, ..tensor.elem };
-    Ok(Tensor { elem, shape, parts, dims })
+    Tensor { elem, shape, parts, dims }
+}
+
+/// `tensor.reshape`: the elements in the same order, under other dimensions.
+///
+/// # Errors
+/// Those of the operations that it takes.
+pub(crate) fn reshape(
+    importer: &mut Importer<'_, '_>,
+    op: OperationRef<'_, '_>,
+    shape: Vec<u64>,
+) -> Result<Tensor, Diagnostic> {
+    let tensor = importer.whole_operand(op, 0)?;
+    let (own, wanted) = (tensor.shape.len(), shape.len());
+    let count = tensor.shape.iter().product();
+    let whole = joined(tensor, &[(0..own).collect()], vec![count]);
+    let proposed = result_of(op).map(|result| importer.value_axes(key(result))).unwrap_or_default();
+    expanded(importer, (whole, None), &[(0..wanted).collect()], (shape, proposed))
 }
 
 /// `tensor.expand_shape`: a dimension becomes several. Its axes stay if they are cut alike.
@@ -56,18 +78,31 @@ pub(crate) fn expand(
     op: OperationRef<'_, '_>,
     shape: Vec<u64>,
 ) -> Result<Tensor, Diagnostic> {
-    let whole = importer.whole_operand(op, 0)?;
-    let groups = groups(importer, op)?;
-    if let Some(regrouped) = regrouped(&whole, &groups, &shape) {
+    let (whole, groups) = (importer.whole_operand(op, 0)?, groups(importer, op)?);
+    let source = op.operands().next().map(key);
+    let proposed = result_of(op).map(|result| importer.value_axes(key(result))).unwrap_or_default();
+    expanded(importer, (whole, source), &groups, (shape, proposed))
+}
+
+/// A tensor whose dimensions become several, each those of a group. `source` is its value in MLIR, if it has one.
+fn expanded(
+    importer: &mut Importer<'_, '_>,
+    (whole, source): (Tensor, Option<Key>),
+    groups: &[Vec<usize>],
+    (shape, proposed): (Vec<u64>, Vec<Option<Axis>>),
+) -> Result<Tensor, Diagnostic> {
+    if let Some(regrouped) = regrouped(&whole, groups, &shape) {
         return Ok(regrouped);
     }
-    let tensor = composite::operand(importer, op, 0)?;
+    let tensor = composite::flat(importer, source, whole)?;
+    if let Some(source) = source {
+        importer.bind(source, tensor.clone());
+    }
     let Data::Value(mut value) = tensor.elem.data else { return Ok(Tensor::uniform(tensor.elem, shape)) };
-    let proposed = result_of(op).map(|result| importer.value_axes(key(result))).unwrap_or_default();
     let mut dims = vec![None; shape.len()];
-    for (group, axis) in groups.into_iter().zip(&tensor.dims) {
+    for (group, axis) in groups.iter().zip(&tensor.dims) {
         let Some(axis) = axis else { continue };
-        let long: Vec<usize> = group.into_iter().filter(|&dim| shape[dim] > 1).collect();
+        let long: Vec<usize> = group.iter().copied().filter(|&dim| shape[dim] > 1).collect();
         if let [dim] = long.as_slice() {
             dims[*dim] = Some(axis.clone());
             continue;

@@ -15,14 +15,15 @@ use melior::ir::RegionLike as _;
 use melior::ir::attribute::DenseI64ArrayAttribute;
 use melior::ir::block::BlockLike as _;
 use melior::ir::operation::{OperationLike as _, OperationRef};
-use visa_algebra::Expr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
-use visa_mapping::ops::restrict::Concat;
 use visa_numerics::Compare;
 
 /// A list of static numbers; MLIR's least number stands for one that is not static.
-fn statics(
+///
+/// # Errors
+/// A list that the operation lacks, and numbers that are not static.
+pub(crate) fn statics(
     importer: &Importer<'_, '_>,
     op: OperationRef<'_, '_>,
     name: &str,
@@ -82,7 +83,14 @@ fn offsets(
 }
 
 /// Checks that lists have an entry for each dimension: MLIR does not in damaged bytecode.
-fn check_rank(importer: &Importer<'_, '_>, lists: &[usize], rank: usize) -> Result<(), Diagnostic> {
+///
+/// # Errors
+/// A list of another length.
+pub(crate) fn check_rank(
+    importer: &Importer<'_, '_>,
+    lists: &[usize],
+    rank: usize,
+) -> Result<(), Diagnostic> {
     match lists.iter().find(|&&length| length != rank) {
         None => Ok(()),
         Some(length) => Err(importer.emit.refuse(format!("a list of {length} for {rank} dimensions"))),
@@ -104,8 +112,8 @@ fn check_inside(
     Err(importer.emit.refuse(format!("a slice up to element {last} of a dimension of {whole}")))
 }
 
-/// The axis of each dimension of the result, none twice, none of `taken`.
-fn result_axes(
+/// The proposed axis of each dimension of the result.
+pub(crate) fn result_axes(
     importer: &mut Importer<'_, '_>,
     op: OperationRef<'_, '_>,
     shape: &[u64],
@@ -135,6 +143,19 @@ pub(crate) fn pad(
         return Ok(Tensor::uniform(tensor.elem, shape));
     }
     let axes = result_axes(importer, op, &shape);
+    surrounded(importer, &tensor, (&low, shape, axes), number)
+}
+
+/// A tensor within a larger one of this shape, with a number around it. `low` are the numbers of elements before it.
+///
+/// # Errors
+/// Those of the operations that it takes.
+pub(crate) fn surrounded(
+    importer: &mut Importer<'_, '_>,
+    tensor: &Tensor,
+    (low, shape, axes): (&[u64], Vec<u64>, Vec<Option<Axis>>),
+    number: f64,
+) -> Result<Tensor, Diagnostic> {
     let mut value = importer.emit.value(&tensor.elem)?;
     let mut dims = Vec::new();
     for (at, dim) in tensor.dims.iter().enumerate() {
@@ -153,7 +174,7 @@ pub(crate) fn pad(
         value = importer.emit.extended(value, (&from, &to), low[at], number)?;
         dims.push(Some(to));
     }
-    let elem = Elem { data: Data::Value(value), narrow: None, ..tensor.elem };
+    let elem = Elem { data: Data::Value(value), narrow: None, ..tensor.elem.clone() };
     Ok(Tensor::plain(elem, shape, dims))
 }
 
@@ -424,8 +445,7 @@ pub(crate) fn concat(
         let axis = axis.filter(|axis| !axes.contains(&Some(axis.clone())));
         axes.push(axis.or_else(|| (shape[at] > 1).then(|| importer.emit.axes.fresh("D", shape[at]))));
     }
-    let (mut values, mut lists) = (Vec::new(), Vec::new());
-    let mut kind = None;
+    let (mut values, mut kind) = (Vec::new(), None);
     for tensor in joined {
         kind = Some(tensor.kind());
         let own = importer.emit.axes.fresh("D", tensor.shape[dim]);
@@ -439,13 +459,11 @@ pub(crate) fn concat(
         let mut value = importer.emit.value(&tensor.elem)?;
         value = importer.emit.rename(value, &pairs.collect::<Vec<_>>())?;
         value = importer.emit.broadcast(value, &named.into_iter().flatten().collect::<Vec<_>>())?;
-        values.push(value);
-        lists.push(Expr::axis(&own));
+        values.push((value, own));
     }
     let (Some(kind), Some(to)) = (kind, axes[dim].clone()) else {
         return Err(importer.emit.refuse("`tensor.concat` of nothing"));
     };
-    let emit = &mut importer.emit;
-    let value = emit.emit(new!(emit, Concat, values).axes(Expr::pair(lists)).to(Expr::axis(&to)).spec())?;
+    let value = importer.emit.concat(&values, &to)?;
     Ok(Tensor::plain(Elem::value(kind, value), shape, axes))
 }
