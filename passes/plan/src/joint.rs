@@ -537,29 +537,43 @@ impl Joint<'_> {
             vec![Sequence { entries: Vec::new(), passed: BTreeSet::new(), cycles: 0 }],
         )]);
         for (number, entries) in entries.iter().enumerate() {
-            let mut next: BTreeMap<State, Vec<Sequence>> = BTreeMap::new();
-            for (state, sequences) in &states {
-                for (at, entry) in entries.iter().enumerate() {
-                    let Some(after) = self.after(number, state, entry) else { continue };
-                    let best = next.entry(after).or_default();
-                    for sequence in sequences {
-                        let mut sequence = sequence.clone();
-                        sequence.entries.push(at);
-                        sequence.cycles += entry.cycles;
-                        sequence.passed.extend(self.passing(number, state, entry));
-                        best.push(sequence);
-                    }
-                    keep_different(best);
-                }
-            }
-            let mut kept: Vec<(State, Vec<Sequence>)> = next.into_iter().collect();
-            kept.sort_by_key(|(_, sequences)| sequences[0].cycles);
-            kept.truncate(MOST_STATES);
-            states = kept.into_iter().collect();
+            states = self.with_step(number, entries, states);
         }
         let mut all: Vec<Sequence> = states.into_values().flatten().collect();
         keep_different(&mut all);
         all
+    }
+
+    /// The best states after step `number`, from those before it.
+    fn with_step(
+        &self,
+        number: usize,
+        entries: &[Entry],
+        states: BTreeMap<State, Vec<Sequence>>,
+    ) -> BTreeMap<State, Vec<Sequence>> {
+        let mut states: Vec<(State, Vec<Sequence>)> = states.into_iter().collect();
+        states.sort_by_key(|(_, sequences)| sequences[0].cycles);
+        let mut numbers: Vec<usize> = (0..entries.len()).collect();
+        numbers.sort_by_key(|&at| entries[at].cycles);
+        let (mut next, mut limit) = (BTreeMap::new(), u64::MAX);
+        for (state, sequences) in &states {
+            for &at in &numbers {
+                let entry = &entries[at];
+                // As many states as are kept take fewer cycles.
+                if sequences[0].cycles + entry.cycles > limit {
+                    break;
+                }
+                let Some(after) = self.after(number, state, entry) else { continue };
+                let passing = self.passing(number, state, entry);
+                let best: &mut Vec<Sequence> = next.entry(after).or_default();
+                best.extend(sequences.iter().map(|sequence| sequence.with(at, entry, &passing)));
+                keep_different(best);
+            }
+            if next.len() > 2 * MOST_STATES {
+                (next, limit) = best_states(next);
+            }
+        }
+        best_states(next).0
     }
 
     /// The inputs of a step that are in data memory, each with true if a transfer moves it there.
@@ -595,6 +609,27 @@ impl Joint<'_> {
         after.retain(|array, _| later(array));
         Some(after)
     }
+}
+
+impl Sequence {
+    /// The sequence with entry number `at` of the next step.
+    fn with(&self, at: usize, entry: &Entry, passing: &[(usize, bool)]) -> Self {
+        let entries = self.entries.iter().copied().chain([at]).collect();
+        let passed = self.passed.iter().chain(passing).copied().collect();
+        Self { entries, passed, cycles: self.cycles + entry.cycles }
+    }
+}
+
+/// The states of the fewest cycles, as many as are kept, and the most cycles of these; without a limit if all are.
+fn best_states(states: BTreeMap<State, Vec<Sequence>>) -> (BTreeMap<State, Vec<Sequence>>, u64) {
+    let mut kept: Vec<(State, Vec<Sequence>)> = states.into_iter().collect();
+    if kept.len() < MOST_STATES {
+        return (kept.into_iter().collect(), u64::MAX);
+    }
+    kept.sort_by_key(|(_, sequences)| sequences[0].cycles);
+    kept.truncate(MOST_STATES);
+    let limit = kept.last().map_or(u64::MAX, |(_, sequences)| sequences[0].cycles);
+    (kept.into_iter().collect(), limit)
 }
 
 /// The ways of values by which a plan is ranked: the spread of a value over slices makes a move of it fast, as it does
