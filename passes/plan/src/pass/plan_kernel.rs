@@ -111,7 +111,7 @@ impl Configured for Settings {
         let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()).with_lowered(lowered));
         check_level(cx)?;
         let vocabulary = if self.rust { Vocabulary::Rust } else { Vocabulary::Visa };
-        let planning = Planning { effort: &all, explain: self.explain, vocabulary };
+        let planning = Planning { effort: &all, explain: self.explain, vocabulary, chips: 1 };
         let opened = self.kernels().and_then(|kernels| from_functions(cx, &planning, kernels));
         let closed = opened.and_then(|()| close(cx, limit.is_some(), self.explain));
         let planned = closed.and_then(|()| plan_on_chips(cx, &planning));
@@ -235,7 +235,7 @@ fn plan_on_chips(cx: &mut PassCx<'_>, planning: &Planning<'_>) -> Result<(), Vec
     };
     plan_on(cx, (&funcs, chips), &PASS, &mut |cx, apart| {
         planning.effort.keep_apart(apart);
-        plan_all(cx, planning, &Selected::default())
+        plan_all(cx, &Planning { chips, ..*planning }, &Selected::default())
     })
 }
 
@@ -247,6 +247,9 @@ struct Planning<'a> {
     explain: bool,
     /// The operations that plans may use.
     vocabulary: Vocabulary,
+    /// The chips, each of which has a part of the functions. Products of elements join steps whose results have no
+    /// axis in common that chips could divide.
+    chips: u64,
 }
 
 /// The functions that are planned.
@@ -261,7 +264,7 @@ struct Selected {
 /// Plans the selected functions of the tensor level on one chip.
 fn plan_all(
     cx: &mut PassCx<'_>,
-    &Planning { effort, explain, vocabulary }: &Planning<'_>,
+    &Planning { effort, explain, vocabulary, chips }: &Planning<'_>,
     selected: &Selected,
 ) -> Result<(), Vec<Diagnostic>> {
     let chosen = |func: &OpId| selected.only.is_none_or(|only| only == *func);
@@ -301,7 +304,7 @@ fn plan_all(
             effort,
             prices: &prices,
         };
-        match plan(cx, &search, func, (&counters, &tables, &shared), (&mut progress, explain)) {
+        match plan(cx, &search, func, (&counters, &tables, &shared), (&mut progress, explain, chips)) {
             Ok(()) => cx.module.erase(func),
             Err(why) => errors.push(why),
         }
@@ -315,7 +318,7 @@ fn plan(
     search: &Search<'_>,
     func: OpId,
     (counters, tables, shared): (&Counters, &Tables, &Shared),
-    (progress, explain): (&mut Progress, bool),
+    (progress, explain, chips): (&mut Progress, bool, u64),
 ) -> Result<(), Diagnostic> {
     let unit = unit(search.model);
     let (numbering, memory) = ((search.axes, counters, tables), (shared, &progress.in_place));
@@ -325,10 +328,19 @@ fn plan(
         check_size(cx, search, func, &kernel)?;
         Ok(kernel)
     };
-    let (kernel, outcomes) =
-        divide(search, &reads, &mut progress.memo)?.map_err(|refused| impossible(cx, &refused))?;
+    let divided = divide(search, &reads, &mut progress.memo)?.map_err(|refused| impossible(cx, &refused))?;
+    let Divided { kernel, outcomes, fallbacks } = divided;
     check_loaded(cx.module.op(cx.ctx, func), shared, &kernel)?;
-    let outcomes = together(cx, search, func, &kernel, outcomes)?;
+    let products = in_form(Form::Products, search, &reads, (&kernel, &fallbacks), &mut progress.memo);
+    let products = products.filter(|other| chips == 1 && cycles(&other.outcomes) < cycles(&outcomes));
+    let mut best = (together(cx, search, func, &kernel, outcomes)?, kernel);
+    if let Some(Divided { kernel, outcomes, .. }) = products {
+        let outcomes = together(cx, search, func, &kernel, outcomes)?;
+        if faster(cx, search, func, (&kernel, &outcomes), (&best.1, &best.0))? {
+            best = (outcomes, kernel);
+        }
+    }
+    let (outcomes, kernel) = best;
     let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
     let plans: Vec<(&Plan, &Ways)> = best.map(|best| (&best.plan, &best.ways)).collect();
     let assembly = Assembly { search, kernel: &kernel, plans: &plans, source: cx.module };
@@ -373,8 +385,13 @@ impl Refused {
     }
 }
 
-/// A kernel and the plans of its steps, or the first step without one.
-type Divided = Result<(Kernel, Vec<Rc<Outcome>>), Refused>;
+/// A kernel, and the plans of its steps.
+struct Divided {
+    kernel: Kernel,
+    outcomes: Vec<Rc<Outcome>>,
+    /// The forms of its steps.
+    fallbacks: Fallbacks,
+}
 
 /// Divides a function into steps with plans: contractions without a plan have their maps and their windows in other
 /// steps. Windows, and the order of results that end with axes of both operands, are also in other steps where that
@@ -383,29 +400,40 @@ fn divide(
     search: &Search<'_>,
     reads: &dyn Fn(&Fallbacks) -> Result<Kernel, Diagnostic>,
     memo: &mut Memo,
-) -> Result<Divided, Diagnostic> {
+) -> Result<Result<Divided, Refused>, Diagnostic> {
     let mut fallbacks = Fallbacks::default();
-    let planned = loop {
+    let mut best = loop {
         let kernel = reads(&fallbacks)?;
         let (step, outcome) = match plan_steps(search, &kernel, memo) {
-            Ok(outcomes) => break (kernel, outcomes),
+            Ok(outcomes) => break Divided { kernel, outcomes, fallbacks },
             Err(refused) => refused,
         };
         if !fallbacks.add(step) {
             return Ok(Err(Refused::new(&kernel, step, outcome)));
         }
     };
-    let mut best = planned;
-    for form in [Form::Windows, Form::Batches, Form::BatchRows, Form::Products] {
-        let Some(other) = fallbacks.with(form, &best.0.steps, search.axes) else { continue };
-        // A form that no step has is none that takes fewer cycles.
-        let Ok(kernel) = reads(&other) else { continue };
-        let outcomes = plan_steps(search, &kernel, memo).ok();
-        if let Some(outcomes) = outcomes.filter(|outcomes| cycles(outcomes) < cycles(&best.1)) {
-            (best, fallbacks) = ((kernel, outcomes), other);
+    for form in [Form::Windows, Form::Batches, Form::BatchRows] {
+        let other = in_form(form, search, reads, (&best.kernel, &best.fallbacks), memo);
+        if let Some(other) = other.filter(|other| cycles(&other.outcomes) < cycles(&best.outcomes)) {
+            best = other;
         }
     }
     Ok(Ok(best))
+}
+
+/// A kernel with all steps in a form for which it is another one; `None` if it is for none, or a step has no plan
+/// then.
+fn in_form(
+    form: Form,
+    search: &Search<'_>,
+    reads: &dyn Fn(&Fallbacks) -> Result<Kernel, Diagnostic>,
+    (kernel, fallbacks): (&Kernel, &Fallbacks),
+    memo: &mut Memo,
+) -> Option<Divided> {
+    let fallbacks = fallbacks.with(form, &kernel.steps, search.axes)?;
+    let kernel = reads(&fallbacks).ok()?;
+    let outcomes = plan_steps(search, &kernel, memo).ok()?;
+    Some(Divided { kernel, outcomes, fallbacks })
 }
 
 /// The cycles of all steps.
@@ -563,4 +591,28 @@ fn together(
         outcomes.splice(steps, joint);
     }
     Ok(outcomes)
+}
+
+/// Returns true if a kernel takes fewer cycles than another one: by the report if both are straight, whose steps run
+/// in parallel, else by the cycles of their steps.
+fn faster(
+    cx: &PassCx<'_>,
+    search: &Search<'_>,
+    func: OpId,
+    one: (&Kernel, &[Rc<Outcome>]),
+    other: (&Kernel, &[Rc<Outcome>]),
+) -> Result<bool, Diagnostic> {
+    let whole =
+        |kernel: &Kernel| straight_parts(kernel).iter().any(|(steps, _)| *steps == (0..kernel.steps.len()));
+    if !whole(one.0) || !whole(other.0) {
+        return Ok(cycles(one.1) < cycles(other.1));
+    }
+    let report = |(kernel, outcomes): (&Kernel, &[Rc<Outcome>])| {
+        let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
+        let plans: Vec<(&Plan, &Ways)> = best.map(|best| (&best.plan, &best.ways)).collect();
+        let assembly = Assembly { search, kernel, plans: &plans, source: cx.module };
+        let module = assembly.write(search.declarations.clone(), func)?;
+        Ok(search.report_of(module, true)?.totals.cycles)
+    };
+    Ok(report(one)? < report(other)?)
 }
