@@ -7,6 +7,7 @@ pub mod images;
 pub mod layout;
 pub mod ordered;
 pub mod parts;
+pub mod products;
 pub mod reasons;
 pub mod rows;
 pub mod space;

@@ -147,8 +147,7 @@ fn unplannable(span: Span, dag: &Dag, loads: bool) -> Diagnostic {
     let message = "no passes through the vector engine compute the expression";
     let error = |message: String| Diagnostic::error("plan-vector", span, message);
     if let Some(function) = of_three_values(dag) {
-        let why =
-            format!("`{function}` of three different values, and an operation reads two besides numbers");
+        let why = format!("`{function}` of three different values, and an operation reads two values");
         let fix = format!("write `x * y + z` for `{function}(x, y, z)`, which rounds the product too");
         return error(format!("{message}: it has {why}")).fix(Some(fix));
     }
@@ -159,8 +158,8 @@ fn unplannable(span: Span, dag: &Dag, loads: bool) -> Diagnostic {
     error.fix(Some("stream fewer elements a slice, so that they fit".to_owned()))
 }
 
-/// The name of a function of three different values, none of them a number, in an expression: an operation has one
-/// operand besides its stream and numbers (book 20).
+/// The name of a function of three different values, none of them a number, in an expression: an operation reads
+/// its stream, one operand, and numbers (book 20).
 fn of_three_values(dag: &Dag) -> Option<&'static str> {
     dag.nodes.iter().find_map(|node| {
         let NodeKind::Apply(function, arguments) = &node.kind else { return None };

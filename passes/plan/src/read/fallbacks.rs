@@ -1,8 +1,9 @@
 //! Steps that are read in another form than usual, since no plan of that one fits the machine.
 
 use crate::contraction::Role;
+use crate::contraction::products::may_multiply;
 use crate::program::{Step, Work};
-use crate::read::products::may_multiply;
+
 use std::collections::{HashMap, HashSet};
 use visa_algebra::Axes;
 use visa_ir::module::OpId;

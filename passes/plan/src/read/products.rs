@@ -3,8 +3,6 @@
 //! element.
 
 use crate::array::Array;
-use crate::contraction::{Contraction, Prologue, SumOrder};
-use crate::expressions::computed;
 use crate::order::ReduceOrder;
 use crate::read::{Reader, unplanned};
 use crate::region::{Computation, Operation, RegionValue, Slot};
@@ -13,29 +11,7 @@ use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::contract::Contract;
 use visa_mapping::tensor::value::{Value, axis_list};
-use visa_numerics::{DType, ReduceName, fetch_cast, reduce_op};
-
-/// Most bytes of the operands and the result: of more, the Contraction Engine multiplies faster than the vector
-/// engine.
-const MOST_BYTES: u64 = 1 << 20;
-
-/// Returns true if products of elements are another form of a contraction, which may take fewer cycles: one operand
-/// has all axes, the fetch converts both operands without loss, and the vector engine adds in any order.
-pub(super) fn may_multiply(problem: &Contraction) -> bool {
-    let whole = problem.free.iter().any(|free| free.size == 1);
-    let wide = problem.accumulator;
-    let converts = |dtype: DType| fetch_cast(dtype, wide).is_some();
-    let adds = reduce_op(ReduceName::Add, wide).is_some_and(|row| row.within_slice);
-    let plain = problem.operands.iter().all(|array| array.image.is_none() && array.view.is_none());
-    whole
-        && problem.order == SumOrder::Free
-        && problem.bytes() <= MOST_BYTES
-        && problem.prologues.iter().all(|prologue| *prologue == Prologue::default())
-        && problem.operands.iter().all(|array| converts(array.dtype))
-        && computed(wide) == wide
-        && adds
-        && plain
-}
+use visa_numerics::{DType, ReduceName};
 
 impl Reader<'_> {
     /// Reads a contraction as the sum of the products of its elements.
