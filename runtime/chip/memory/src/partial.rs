@@ -13,7 +13,7 @@ use visa_machine::{Machine, Medium};
 /// schedules, 32 pieces of 64 bytes of each slice (`gemm`) take as long as 8 slices with one piece (`add`).
 const IN_FLIGHT: u64 = 4;
 
-/// Rounds of writes that cover a unit of HBM in part, of the cluster with the most. A round is up to [`IN_FLIGHT`]
+/// Rounds of writes that cover a unit of HBM in part, of the cluster with the most. A round is up to `IN_FLIGHT`
 /// such requests of a slice, and the engines of the slice's cluster share the rounds of all slices. A source that is
 /// no data memory has the rounds of its engine. Of more than 65,536 packets, the rest is taken to be like the first
 /// ones.
