@@ -3,7 +3,6 @@
 use crate::contraction::Role;
 use crate::contraction::products::may_multiply;
 use crate::program::{Step, Work};
-
 use std::collections::{HashMap, HashSet};
 use visa_algebra::Axes;
 use visa_ir::module::OpId;

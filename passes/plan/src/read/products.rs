@@ -6,6 +6,7 @@ use crate::array::Array;
 use crate::order::ReduceOrder;
 use crate::read::{Reader, unplanned};
 use crate::region::{Computation, Operation, RegionValue, Slot};
+use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::expression::{Expression, Term};
@@ -24,8 +25,7 @@ impl Reader<'_> {
         for &operand in op.operands() {
             factors.push(self.factor(*op, operand, wide)?);
         }
-        let largest = factors.iter().max_by_key(|slot| self.region.values[**slot].array.axes.len());
-        let axes = largest.map(|slot| self.region.values[*slot].array.axes.clone()).unwrap_or_default();
+        let axes = self.axes_of_products(&factors);
         let result = self.result(*op)?;
         let array = self.region.values[result].array.clone();
         let name = format!("{}_products", array.name);
@@ -38,6 +38,21 @@ impl Reader<'_> {
         self.region.operations.push(Operation { computation, result: products });
         self.reduced(ReduceName::Add, (products, result), &over, ReduceOrder::Free);
         Ok(())
+    }
+
+    /// The axes of the products: those of the larger factor in its order, around which are those of one position that
+    /// it lacks.
+    fn axes_of_products(&self, factors: &[Slot]) -> Vec<Arc<str>> {
+        let size = |axes: &[Arc<str>]| axes.iter().map(|axis| self.size(axis)).product::<u64>();
+        let mut all: Vec<&[Arc<str>]> =
+            factors.iter().map(|slot| &self.region.values[*slot].array.axes[..]).collect();
+        all.sort_by_key(|axes| size(axes));
+        let mut products: Vec<Arc<str>> = Vec::new();
+        for axis in all.into_iter().flatten() {
+            products.retain(|own| own != axis);
+            products.push(Arc::clone(axis));
+        }
+        products
     }
 
     /// The slot of an operand, in the format `wide` from its fetch on.
