@@ -214,9 +214,9 @@ fn same(term: &Expr, own: &Span, axes: &Axes) -> bool {
 
 /// The positions that a term has of its digit; `None` if it has padding before them, or an unknown size.
 fn span(term: &Expr, axes: &Axes) -> Option<Span> {
-    let sliced = |inner: &Expr| match inner {
-        Expr::Slice { inner, offset } => Some(((**inner).clone(), *offset)),
-        _ => None,
+    let sliced = |inner: &Expr| {
+        let Expr::Slice { inner, offset } = inner else { return None };
+        Some(((**inner).clone(), *offset))
     };
     match term {
         Expr::Pad { inner, side: Side::High, .. } => span(inner, axes),
@@ -235,11 +235,8 @@ fn span(term: &Expr, axes: &Axes) -> Option<Span> {
 
 /// The parts at offsets in a mapping.
 fn spans_of(map: &Expr, axes: &Axes, found: &mut BTreeSet<Span>) {
-    let is_part = match map {
-        Expr::Slice { .. } => true,
-        Expr::Resize { inner, .. } => matches!(**inner, Expr::Slice { .. }),
-        _ => false,
-    };
+    let resized = if let Expr::Resize { inner, .. } = map { inner } else { map };
+    let is_part = matches!(resized, Expr::Slice { .. });
     match span(map, axes).filter(|_| is_part) {
         Some(span) => {
             spans_of(&span.along, axes, found);

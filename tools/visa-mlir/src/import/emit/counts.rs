@@ -80,10 +80,8 @@ pub(crate) fn bits(
         }
         Counted::Trailing => {
             // A bit above the highest one ends the count.
-            let ended = match width {
-                32 => elem,
-                _ => built(emit, Function::Or, [&elem, &number(1 << width)])?,
-            };
+            let ended =
+                if width == 32 { elem } else { built(emit, Function::Or, [&elem, &number(1 << width)])? };
             let less = emit.apply(Function::Sub, &[&ended, &number(1)], Kind::I32)?;
             let others = emit.apply(Function::Xor, &[&ended, &number(-1)], Kind::I32)?;
             let below = built(emit, Function::And, [&others, &less])?;

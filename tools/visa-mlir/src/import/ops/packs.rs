@@ -2,10 +2,9 @@
 
 use crate::import::emit::axes::Axis;
 use crate::import::emit::elem::{Data, Elem};
-use crate::import::importer::{Importer, result_of};
+use crate::import::importer::Importer;
 use crate::import::ops::composite;
 use crate::import::ops::slices::{check_rank, result_axes, statics, surrounded};
-use crate::import::read::attributes::key;
 use crate::import::tensor::Tensor;
 use melior::ir::operation::{OperationLike as _, OperationRef};
 use visa_ir::diag::Diagnostic;
@@ -210,7 +209,7 @@ fn first(
 ) -> Result<Tensor, Diagnostic> {
     let whole = composite::flat(importer, None, whole)?;
     let Data::Value(mut value) = whole.elem.data else { return Ok(Tensor::uniform(whole.elem, shape)) };
-    let proposed = result_of(op).map(|result| importer.value_axes(key(result))).unwrap_or_default();
+    let proposed = result_axes(importer, op, &shape);
     let mut dims = Vec::new();
     for (at, dim) in whole.dims.iter().enumerate() {
         let Some(axis) = dim.as_ref().filter(|_| whole.shape[at] != shape[at]) else {
