@@ -331,8 +331,10 @@ fn plan(
     let divided = divide(search, &reads, &mut progress.memo)?.map_err(|refused| impossible(cx, &refused))?;
     let Divided { kernel, outcomes, fallbacks } = divided;
     check_loaded(cx.module.op(cx.ctx, func), shared, &kernel)?;
-    let products = in_form(Form::Products, search, &reads, (&kernel, &fallbacks), &mut progress.memo);
-    let products = products.filter(|other| chips == 1 && cycles(&other.outcomes) < cycles(&outcomes));
+    let products = (chips == 1)
+        .then(|| in_form(Form::Products, search, &reads, (&kernel, &fallbacks), &mut progress.memo))
+        .flatten();
+    let products = products.filter(|other| cycles(&other.outcomes) < cycles(&outcomes));
     let mut best = (together(cx, search, func, &kernel, outcomes)?, kernel);
     if let Some(Divided { kernel, outcomes, .. }) = products {
         let outcomes = together(cx, search, func, &kernel, outcomes)?;
@@ -341,8 +343,7 @@ fn plan(
         }
     }
     let (outcomes, kernel) = best;
-    let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
-    let plans: Vec<(&Plan, &Ways)> = best.map(|best| (&best.plan, &best.ways)).collect();
+    let plans = best_plans(&outcomes);
     let assembly = Assembly { search, kernel: &kernel, plans: &plans, source: cx.module };
     let written = assembly.write(cx.module.clone(), func)?;
     for (number, (step, outcome)) in kernel.steps.iter().zip(&outcomes).enumerate() {
@@ -434,6 +435,12 @@ fn in_form(
     let kernel = reads(&fallbacks).ok()?;
     let outcomes = plan_steps(search, &kernel, memo).ok()?;
     Some(Divided { kernel, outcomes, fallbacks })
+}
+
+/// The best plan of each step.
+fn best_plans(outcomes: &[Rc<Outcome>]) -> Vec<(&Plan, &Ways)> {
+    let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
+    best.map(|best| (&best.plan, &best.ways)).collect()
 }
 
 /// The cycles of all steps.
@@ -608,8 +615,7 @@ fn faster(
         return Ok(cycles(one.1) < cycles(other.1));
     }
     let report = |(kernel, outcomes): (&Kernel, &[Rc<Outcome>])| {
-        let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
-        let plans: Vec<(&Plan, &Ways)> = best.map(|best| (&best.plan, &best.ways)).collect();
+        let plans = best_plans(outcomes);
         let assembly = Assembly { search, kernel, plans: &plans, source: cx.module };
         let module = assembly.write(search.declarations.clone(), func)?;
         Ok(search.report_of(module, true)?.totals.cycles)
