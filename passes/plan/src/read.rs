@@ -420,6 +420,11 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// The axes with more than one position: the others are nowhere in memory.
+    fn long(&self, names: &[Arc<str>]) -> Vec<Arc<str>> {
+        names.iter().filter(|axis| self.size(axis) > 1).cloned().collect()
+    }
+
     fn size(&self, axis: &str) -> u64 {
         self.axes.id(axis).map_or(1, |id| self.axes.size(id))
     }
@@ -698,7 +703,7 @@ impl Reader<'_> {
             let sum = self.sum_axis(*op)?;
             summed = self.in_largest_order(op, numbers, summed)?;
             for (&value, number) in values.iter().zip(&mut numbers) {
-                if self.arrays[*number].axes.ends_with(&summed) {
+                if self.long(&self.arrays[*number].axes).ends_with(&self.long(&summed)) {
                     self.join(value, *number, &summed);
                 }
                 *number = self.with_one_sum(*op, *number, (&summed, &sum))?;
@@ -750,12 +755,19 @@ impl Reader<'_> {
         // Sums of integers wrap, so that they may be in any order.
         let order = if op.free() || !accumulator.is_float() { SumOrder::Free } else { SumOrder::Exact(tree) };
         let only = |one: usize, other: usize| -> Vec<Arc<str>> {
-            let kept = operands[one].axes.iter().filter(|axis| operands[other].position(axis).is_none());
-            kept.cloned().collect()
+            let own = &operands[one];
+            // Rows of windows are packets, also of a single window.
+            let counts = |axis: &&Arc<str>| own.image.is_some() || self.size(axis) > 1;
+            let kept = own.axes.iter().filter(|axis| operands[other].position(axis).is_none());
+            kept.filter(counts).cloned().collect()
         };
         let shared = |axis: &&Arc<str>| operands.iter().all(|array| array.position(axis).is_some());
         let kept = out.axes.iter().chain(&epilogue.added);
-        let batch: Vec<_> = kept.filter(shared).filter(|axis| !summed.contains(axis)).cloned().collect();
+        let batch: Vec<_> = kept
+            .filter(shared)
+            .filter(|axis| !summed.contains(axis) && self.size(axis) > 1)
+            .cloned()
+            .collect();
         let (positions, apart) = self.summed(&operands, &summed, order);
         Ok(Contraction {
             batch: self.batch(op, &batch),
@@ -807,7 +819,7 @@ impl Reader<'_> {
         summed: &[Arc<str>],
         order: SumOrder,
     ) -> (Vec<Arc<str>>, Option<u64>) {
-        let all = self.in_array_order(operands, summed, order);
+        let all = self.long(&self.in_array_order(operands, summed, order));
         let Some(image) = operands.iter().find_map(|array| array.image.as_ref()) else { return (all, None) };
         if order != SumOrder::Free {
             return (all, Some(1));

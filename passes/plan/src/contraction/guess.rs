@@ -1,7 +1,7 @@
 //! Cycles of a plan from counts: requests, packets, flits, start-ups and overlap. It ranks plans; the report of the
 //! lowered kernel decides between the best.
 
-use crate::array::{Array, GROUP_BYTES, Image};
+use crate::array::{Array, GROUP_BYTES, Image, whole_groups};
 use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, elements, position};
 use crate::contraction::parts::Parts;
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion};
@@ -300,8 +300,15 @@ impl Counts<'_> {
     fn turn(&self) -> Option<u64> {
         let (problem, choice, layout) = (self.problem, self.choice, self.layout);
         let array = &problem.operands[1 - choice.stationary];
+        let cuts = [&layout.batch, &layout.stream, &layout.sum];
+        let near = access(array, &layout.sum, &cuts, GROUP_BYTES);
+        // Summed positions that are apart take an access each.
+        let accesses = match near.or_else(|| array.image.is_some().then_some(GROUP_BYTES)) {
+            Some(near) => self.streamed / near,
+            None => elements(self.streamed, problem.dtype()),
+        };
         // The Transpose Engine reads as many rows before it writes the first.
-        let cycles = |rows: u64| self.streamed / GROUP_BYTES + self.stages(rows + STAGES);
+        let cycles = |rows: u64| accesses + self.stages(rows + STAGES);
         match choice.mode {
             Mode::Blocks => Some(cycles(SUMS)),
             Mode::Tree => None,
@@ -469,7 +476,14 @@ impl Counts<'_> {
             None => access(array, group, &[&layout.batch, &layout.stream, &layout.sum], wide),
         };
         if let Some(near) = near {
-            return self.streamed.div_ceil(near);
+            let padded = match choice.mode {
+                // Where a packet is several runs, so is its padding.
+                Mode::Columns | Mode::Blocks if near < wide => {
+                    self.streamed / columns * columns.next_multiple_of(layout.flit)
+                }
+                Mode::Columns | Mode::Blocks | Mode::Tree => self.streamed,
+            };
+            return padded.div_ceil(near);
         }
         let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
         let batch = layout.batch.count(Part::Time);
@@ -599,7 +613,12 @@ fn access(array: &Array, cut: &Cut, cuts: &[&Cut], wide: u64) -> Option<u64> {
     let mut run = 1;
     for axis in from_last {
         let Some((_, size)) = own.next_if(|(name, _)| name == axis) else { break };
+        // Rows of the innermost axis end with padding.
+        let padded = run == 1 && whole_groups(*size, array.dtype) != *size;
         run *= size;
+        if padded {
+            break;
+        }
     }
     if own.peek().is_none() {
         return Some(wide);
@@ -667,7 +686,7 @@ fn moves_groups(array: &Array, cuts: &[&Cut], elsewhere: &[Part]) -> bool {
         return true;
     }
     let held = run(array, cuts, elsewhere);
-    crate::array::whole_groups(held, array.dtype) == held
+    whole_groups(held, array.dtype) == held
 }
 
 /// Elements that are contiguous in an array and in a slice.

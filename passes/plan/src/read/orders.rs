@@ -30,7 +30,7 @@ impl Reader<'_> {
         }
         for (slot, number) in &mut region.inputs {
             let axes = region.values[*slot].array.axes.clone();
-            if axes != self.arrays[*number].axes {
+            if self.long(&axes) != self.long(&self.arrays[*number].axes) {
                 *number = self.reordered(op, *number, axes);
             }
         }
@@ -44,7 +44,7 @@ impl Reader<'_> {
         let mut in_roles = |number: usize, own: &[Arc<str>]| {
             let free = own.iter().filter(|axis| !batch.contains(axis) && !summed.contains(axis));
             let axes: Vec<Arc<str>> = batch.iter().chain(free).chain(summed).cloned().collect();
-            if axes == own { number } else { self.reordered(op, number, axes) }
+            if self.long(&axes) == self.long(own) { number } else { self.reordered(op, number, axes) }
         };
         [in_roles(numbers[0], &first), in_roles(numbers[1], &second)]
     }
@@ -82,7 +82,8 @@ impl Reader<'_> {
 
     /// Returns true if elements move in rows of at least a unit of HBM, or if windows of an array are read.
     fn rows_stay(&self, source: &Array, axes: &[Arc<str>]) -> bool {
-        let inner = source.axes.iter().rev().zip(axes.iter().rev()).take_while(|(own, other)| own == other);
+        let [from, to] = [&source.axes[..], axes].map(|axes| self.long(axes));
+        let inner = from.iter().rev().zip(to.iter().rev()).take_while(|(own, other)| own == other);
         let row: u64 = inner.map(|(axis, _)| self.size(axis)).product();
         row * u64::from(source.dtype.bits()) >= self.unit * 8
             || source.image.is_some()

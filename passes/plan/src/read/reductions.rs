@@ -131,18 +131,19 @@ impl Reader<'_> {
         (summed, sum): (&[Arc<str>], &Arc<str>),
     ) -> Result<usize, Diagnostic> {
         let mut number = number;
-        let mut axes = self.arrays[number].axes.clone();
-        let neighbours = |axes: &[Arc<str>]| axes.windows(summed.len()).position(|own| own == summed);
+        // Axes of one position are nowhere in memory.
+        let (parts, mut axes) = (self.long(summed), self.long(&self.arrays[number].axes));
+        let neighbours = |axes: &[Arc<str>]| axes.windows(parts.len()).position(|own| own == parts);
         if neighbours(&axes).is_none() {
-            axes.retain(|axis| !summed.contains(axis));
-            axes.extend_from_slice(summed);
+            axes.retain(|axis| !parts.contains(axis));
+            axes.extend_from_slice(&parts);
             number = self.reordered(op, number, axes.clone());
         }
         let inner = neighbours(&axes).unwrap_or(axes.len());
-        let mut after: Vec<Arc<str>> = axes.into_iter().filter(|axis| !summed.contains(axis)).collect();
+        let mut after: Vec<Arc<str>> = axes.into_iter().filter(|axis| !parts.contains(axis)).collect();
         after.insert(inner, Arc::clone(sum));
         let terms = |axis: &Arc<str>| {
-            let own = if axis == sum { summed } else { std::slice::from_ref(axis) };
+            let own = if axis == sum { &parts } else { std::slice::from_ref(axis) };
             Expr::pair(own.iter().map(|axis| Expr::axis(axis)))
         };
         let before = after.iter().map(terms).collect();

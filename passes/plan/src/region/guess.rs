@@ -257,12 +257,14 @@ pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) 
 /// The commands of a loop over tiles, in cycles.
 #[derive(Default)]
 struct Loop {
-    /// The transfers before it.
+    /// The loads before it.
     once: u64,
     /// The pipelines before it.
     counted: u64,
-    /// The stores before it, which follow these pipelines.
+    /// The stores before it, which follow these pipelines, and the loads of what they store.
     stored: u64,
+    /// The loads of the first iteration that need none of these.
+    first: u64,
     /// The loads of an iteration, one number for each of the first iterations. Later ones take as many again.
     loads: Vec<u64>,
     /// The pipelines of an iteration.
@@ -287,6 +289,7 @@ impl Loop {
                 own.once += planned.load(slot, None, prices)?;
             }
         }
+        own.first = tiled.iter().map(|&slot| planned.load_tile(slot, 0, prices)).sum::<Option<u64>>()?;
         for operation in &region.operations {
             if let Computation::Coordinates { .. } = operation.computation {
                 let counted = planned.counted(operation.result, prices)?;
@@ -295,7 +298,7 @@ impl Loop {
                 if planned.is_tiled(operation.result) {
                     tiled.push(operation.result);
                 } else {
-                    own.once += counted.loaded;
+                    own.stored += counted.loaded;
                 }
             }
         }
@@ -314,13 +317,16 @@ impl Loop {
     }
 
     /// Cycles until the last store has ended. The load of an iteration precedes the store of the one before, and
-    /// its memory is that of the iteration two before.
+    /// its memory is that of the iteration two before. Inputs of the first iteration are loaded while coordinates are
+    /// counted.
     fn cycles(&self) -> u64 {
         let mut loads = self.loads.iter().cycle();
         let stores = self.stores.iter().cycle();
-        let before = self.once.max(if self.stored > 0 { self.counted } else { 0 }) + self.stored;
-        let (mut moved, mut computed) = (before, self.counted);
-        moved += loads.by_ref().take(1).sum::<u64>();
+        let (mut moved, mut computed) = (self.once + self.first, self.counted);
+        if self.stored > 0 {
+            moved = moved.max(self.counted) + self.stored;
+        }
+        moved += loads.by_ref().take(1).sum::<u64>() - self.first;
         let (mut ready, mut free) = (moved, 0);
         for (tile, store) in (0..self.tiles).zip(stores) {
             let end = computed.max(ready) + self.computed;
