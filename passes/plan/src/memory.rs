@@ -5,7 +5,7 @@ use crate::vocabulary::Vocabulary;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use visa_algebra::{Axes, AxisId};
-use visa_cost::MemoryModel;
+use visa_cost::{MemoryModel, TransferCost};
 use visa_lowering::transfers::Start;
 use visa_machine::Machine;
 use visa_mapping::ops::transfer::moves_whole_groups;
@@ -21,7 +21,7 @@ pub struct Transfers<'a> {
     model: MemoryModel,
     /// The operations that plans may use.
     pub vocabulary: Vocabulary,
-    known: Mutex<HashMap<PricedTransfer, Option<u64>>>,
+    known: Mutex<HashMap<PricedTransfer, Option<TransferCost>>>,
 }
 
 /// A transfer by the texts of its source and its result, the cluster of its engines, the bytes from a request to its
@@ -35,9 +35,9 @@ impl<'a> Transfers<'a> {
         Self { axes, machine, model, vocabulary, known: Mutex::default() }
     }
 
-    /// Cycles of a load by the engines of a cluster, or of all; `None` if no engine makes it.
+    /// The cost of a load by the engines of a cluster, or of all; `None` if no engine makes it.
     #[must_use]
-    pub fn load(&self, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
+    pub fn load(&self, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<TransferCost> {
         self.priced(source, result, (queue, 0), None)
     }
 
@@ -45,14 +45,14 @@ impl<'a> Transfers<'a> {
     /// it.
     #[must_use]
     pub fn load_from(&self, offset: u64, source: &Tensor, result: &Tensor) -> Option<u64> {
-        self.priced(source, result, (None, offset), None)
+        self.priced(source, result, (None, offset), None).map(|cost| cost.cycles)
     }
 
     /// Cycles of a store by all engines to such a tile; `None` if no engine makes it.
     #[must_use]
     pub fn store_to(&self, array: &Array, offset: u64, source: &Tensor, result: &Tensor) -> Option<u64> {
         let padded = array.padded_axes(source, result, self.axes);
-        self.priced(source, result, (None, offset), padded.as_ref())
+        self.priced(source, result, (None, offset), padded.as_ref()).map(|cost| cost.cycles)
     }
 
     /// Bytes from a multiple of a request to a byte of an array that starts at one. By the `flat` model all bytes cost
@@ -65,10 +65,16 @@ impl<'a> Transfers<'a> {
         }
     }
 
-    /// Cycles of a store of an array, or of a tile of it, by these engines, with the padding that it moves; `None`
+    /// The cost of a store of an array, or of a tile of it, by these engines, with the padding that it moves; `None`
     /// if no engine makes it.
     #[must_use]
-    pub fn store(&self, array: &Array, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
+    pub fn store(
+        &self,
+        array: &Array,
+        queue: Option<u64>,
+        source: &Tensor,
+        result: &Tensor,
+    ) -> Option<TransferCost> {
         self.priced(source, result, (queue, 0), array.padded_axes(source, result, self.axes).as_ref())
     }
 
@@ -81,37 +87,37 @@ impl<'a> Transfers<'a> {
         parallel && self.vocabulary.has_queues()
     }
 
-    /// Cycles of a transfer with these engines and this offset, and with the axes of the padding that it moves.
+    /// The cost of a transfer with these engines and this offset, and with the axes of the padding that it moves.
     fn priced(
         &self,
         source: &Tensor,
         result: &Tensor,
         from: (Option<u64>, u64),
         padded: Option<&Axes>,
-    ) -> Option<u64> {
+    ) -> Option<TransferCost> {
         let (axes, key) =
             (padded.unwrap_or(self.axes), (source.to_string(), result.to_string(), from, padded.is_some()));
         // No thread waits for another one's price, which may be divided among threads too.
         if let Some(&known) = self.known().get(&key) {
             return known;
         }
-        let cycles = self.price(source, result, from, axes);
-        self.known().insert(key, cycles);
-        cycles
+        let cost = self.price(source, result, from, axes);
+        self.known().insert(key, cost);
+        cost
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<PricedTransfer, Option<u64>>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<PricedTransfer, Option<TransferCost>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works out the cycles of a transfer.
+    /// Works out the cost of a transfer.
     fn price(
         &self,
         source: &Tensor,
         result: &Tensor,
         (queue, offset): (Option<u64>, u64),
         axes: &Axes,
-    ) -> Option<u64> {
+    ) -> Option<TransferCost> {
         let names = source.axis_names(axes);
         let free = |axis: AxisId| names.iter().all(|name| **name != *axes.name(axis));
         // A move within data memory has another address at its end.
@@ -123,7 +129,7 @@ impl<'a> Transfers<'a> {
         let cx = TransferCx { source, result, start, free: &free, pcie, queue, axes, machine, model };
         let price = || match model {
             MemoryModel::Flat => cx.flat_price(),
-            MemoryModel::Book | MemoryModel::Detailed => cx.price(None).map(|(cycles, _)| cycles),
+            MemoryModel::Book | MemoryModel::Detailed => cx.price(None).map(|(cost, _)| cost),
         };
         self.is_legal(source, result, &free).then(price).flatten()
     }
@@ -140,31 +146,17 @@ impl<'a> Transfers<'a> {
     }
 }
 
-/// A transfer of one cluster's engines: its cycles, and those in which it keeps HBM busy.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct QueuedTransfer {
-    /// Cycles without waits.
-    pub cycles: u64,
-    /// Cycles of HBM: at most those of the same transfer by the engines of all clusters, without their start-up.
-    pub hbm: u64,
-}
-
-impl QueuedTransfer {
-    /// A transfer of `cycles` that takes `all` cycles by the engines of all clusters.
-    #[must_use]
-    pub fn new(cycles: u64, all: u64, machine: &Machine) -> Self {
-        Self { cycles, hbm: all.saturating_sub(machine.timing.dma_startup_cycles) }
+/// Cycles until the end of a transfer of one cluster's engines, if `other` is one of another cluster, which has HBM
+/// first and runs for `parallel` cycles from its start on (as the report's schedule has it).
+#[must_use]
+pub fn next_to(own: TransferCost, other: TransferCost, parallel: u64) -> u64 {
+    if own.hbm == 0 || other.hbm == 0 {
+        return own.cycles;
     }
-
-    /// Cycles until its end if one of another cluster, which has HBM first, runs for `parallel` cycles from its start
-    /// on.
-    #[must_use]
-    pub fn next_to(self, other: Self, parallel: u64) -> u64 {
-        let free = other.cycles.saturating_sub(other.hbm).max(1);
-        let slowed = (self.hbm * other.cycles).div_ceil(free).max(self.cycles);
-        if slowed <= parallel {
-            return slowed;
-        }
-        self.cycles + (parallel * (slowed - self.cycles)).div_ceil(slowed.max(1))
+    let free = other.cycles.saturating_sub(other.hbm).max(1);
+    let slowed = (own.hbm * other.cycles).div_ceil(free).max(own.cycles);
+    if slowed <= parallel {
+        return slowed;
     }
+    own.cycles + (parallel * (slowed - own.cycles)).div_ceil(slowed.max(1))
 }

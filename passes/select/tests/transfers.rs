@@ -105,8 +105,8 @@ fn brute_force(cx: &TransferCx<'_>, outer: &[Part], row: &Part) -> (u64, u64) {
                     time: Some(map(&time)),
                     packet: Some(map(&packet)),
                 };
-                if let Some((cycles, _)) = cx.price(Some(&order)) {
-                    best = best.min(cycles);
+                if let Some((cost, _)) = cx.price(Some(&order)) {
+                    best = best.min(cost.cycles);
                     priced += 1;
                 }
             }

@@ -1,7 +1,7 @@
 //! Warnings about transfers: layouts of tensors in HBM, and stores in pieces.
 
 use crate::chip::warning::ChipWarning;
-use visa_cost::{MemoryModel, measured_ticks, transfer_cycles};
+use visa_cost::{MemoryModel, measured_ticks, transfer_cost};
 use visa_engine::words::DmaEngine;
 use visa_hw::ops::dma::{self, Dma};
 use visa_hw::program;
@@ -53,7 +53,7 @@ fn slow_layout(own: &program::Dma, machine: &Machine) -> Option<ChipWarning> {
     let stripes = Stripes::of(own, machine)?;
     let tick = machine.measured.as_ref()?.ticks_per_cycle.value;
     let ticks = |dma: &program::Dma| {
-        let cycles = transfer_cycles(dma, machine, MemoryModel::Detailed).ok()?;
+        let cycles = transfer_cost(dma, machine, MemoryModel::Detailed).ok()?.cycles;
         Some((cycles as f64 * tick).round() as u64)
     };
     let (now, then) = (ticks(own)?, ticks(&stripes.transfer(own))?);

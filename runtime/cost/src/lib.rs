@@ -55,4 +55,4 @@ pub use table_loads::with_table_loads;
 pub use text::NAME_WIDTH;
 pub use timeline::{Occurrence, Timeline, WaitsFor};
 pub use traffic::{Moved, Traffic};
-pub use transfer::{measured_ticks, transfer_cycles};
+pub use transfer::{TransferCost, measured_ticks, transfer_cost};

@@ -41,6 +41,11 @@ pub(crate) fn work(
 }
 
 impl CommandCost {
+    /// Cycles in which a transfer keeps HBM busy: its busiest channel.
+    pub(crate) fn hbm_cycles(&self) -> u64 {
+        self.engines.iter().find(|busy| busy.engine == "hbm").map_or(0, |busy| busy.cycles)
+    }
+
     /// The transfer as a machine that was measured takes it.
     pub(crate) fn measured(self, machine: &Machine) -> Self {
         let moving = self.cycles.saturating_sub(machine.timing.dma_startup_cycles);

@@ -17,12 +17,22 @@ use crate::queues::Queues;
 use crate::report::{EngineCycles, Resource};
 use crate::traffic::Traffic;
 
-/// Cycles of a transfer by itself.
+/// The cost of a transfer by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransferCost {
+    /// Cycles until its end.
+    pub cycles: u64,
+    /// Cycles in which it keeps HBM busy: its busiest channel.
+    pub hbm: u64,
+}
+
+/// The cost of a transfer by itself.
 ///
 /// # Errors
 /// A transfer that has no address in the model.
-pub fn transfer_cycles(dma: &Dma, machine: &Machine, model: MemoryModel) -> Result<u64, Diagnostic> {
-    dma_work(dma, Span::default(), machine, 1, model).map(|work| work.cycles)
+pub fn transfer_cost(dma: &Dma, machine: &Machine, model: MemoryModel) -> Result<TransferCost, Diagnostic> {
+    let work = dma_work(dma, Span::default(), machine, 1, model)?;
+    Ok(TransferCost { cycles: work.cycles, hbm: work.hbm_cycles() })
 }
 
 /// Ticks of a transfer by itself on a calibrated machine, and those that its bytes need: a start-up, and HBM or data

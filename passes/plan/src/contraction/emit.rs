@@ -3,7 +3,7 @@
 use crate::array::{Array, Image, whole_groups};
 use crate::contraction::images::windows;
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
-use crate::contraction::parts::Parts;
+use crate::contraction::parts::{LoadCycles, Parts};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Move, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
 use crate::flow::{Given, Ways, Written};
@@ -11,6 +11,7 @@ use crate::memory::Transfers;
 use crate::vector::{self, Resident};
 use crate::writer::{Writer, new};
 use visa_algebra::{Axes, Expr, PadKind};
+use visa_cost::TransferCost;
 use visa_engine::words::{AccumulatorOrder, RegionName, TensorMemory, TopologyName};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
@@ -193,30 +194,30 @@ impl Planned<'_> {
         let (problem, choice) = (self.problem, self.choice);
         let load = |operand: usize, queue: Option<u64>| {
             if ways.here[operand] {
-                return Some(0);
+                return Some(TransferCost::default());
             }
             prices.load(queue, &self.first_tile(&problem.operands[operand]), &self.operand_tensor(operand))
         };
         let [operand, stream, store] =
             [Move::Operand, Move::Stream, Move::Store].map(|transfer| choice.queue(transfer));
         let out = &problem.out;
-        let mut operands = 0;
+        let mut operands = TransferCost::default();
         for (number, array) in (problem.operands.len()..).zip(&problem.epilogue.operands) {
-            let loaded = !ways.here[number];
-            let load = || prices.load(operand, &self.first_tile(array), &self.input(number));
-            operands += if loaded { load()? } else { 0 };
+            if !ways.here[number] {
+                let cost = prices.load(operand, &self.first_tile(array), &self.input(number))?;
+                operands.cycles += cost.cycles;
+                operands.hbm += cost.hbm;
+            }
         }
-        Some(Parts {
-            operands,
-            rows: load(choice.stationary, operand)?,
-            stream: load(1 - choice.stationary, stream)?,
-            store: if ways.stores[0] {
-                prices.store(out, store, &self.results(), &self.first_tile(out))?
-            } else {
-                0
-            },
-            ..parts
-        })
+        let (rows, streamed) = (load(choice.stationary, operand)?, load(1 - choice.stationary, stream)?);
+        let store = if ways.stores[0] {
+            prices.store(out, store, &self.results(), &self.first_tile(out))?.cycles
+        } else {
+            0
+        };
+        let hbm = LoadCycles { rows: rows.hbm, stream: streamed.hbm, operands: operands.hbm };
+        let (rows, stream, operands) = (rows.cycles, streamed.cycles, operands.cycles);
+        Some(Parts { rows, stream, operands, store, hbm, ..parts })
     }
 
     /// An array in HBM, or its first tile.

@@ -3,7 +3,7 @@
 
 use crate::array::{Array, GROUP_BYTES, Image, whole_groups};
 use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, elements, position};
-use crate::contraction::parts::Parts;
+use crate::contraction::parts::{LoadCycles, Parts};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion};
 use crate::cut::{Cut, Part};
 use crate::expressions::{STAGES, computed, cycles as cycles_of};
@@ -97,6 +97,7 @@ impl Counts<'_> {
             compute: self.pipeline(streamed, results) + if self.is_separate() { 0 } else { collected },
             epilogue: if self.is_separate() { self.epilogue(results) + collected } else { 0 },
             store,
+            hbm: LoadCycles::default(),
         })
     }
 
@@ -301,8 +302,9 @@ impl Counts<'_> {
         let (problem, choice, layout) = (self.problem, self.choice, self.layout);
         let array = &problem.operands[1 - choice.stationary];
         let cuts = [&layout.batch, &layout.stream, &layout.sum];
-        let near = access(array, &layout.sum, &cuts, GROUP_BYTES);
-        // Summed positions that are apart take an access each.
+        let packet = if choice.mode == Mode::Blocks { &layout.stream } else { &layout.sum };
+        let near = access(array, packet, &cuts, GROUP_BYTES);
+        // Elements of a packet that are apart take an access each.
         let accesses = match near.or_else(|| array.image.is_some().then_some(GROUP_BYTES)) {
             Some(near) => self.streamed / near,
             None => elements(self.streamed, problem.dtype()),

@@ -1,7 +1,8 @@
 //! The commands of a plan of a contraction in cycles, and the cycles of all of them together.
 
 use crate::contraction::layout::Layout;
-use crate::memory::QueuedTransfer;
+use crate::memory::next_to;
+use visa_cost::TransferCost;
 
 /// The commands of an iteration, in cycles.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +29,19 @@ pub struct Parts {
     pub epilogue: u64,
     /// The store.
     pub store: u64,
+    /// Cycles in which the priced loads keep HBM busy.
+    pub hbm: LoadCycles,
+}
+
+/// Cycles of each of the loads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoadCycles {
+    /// Of the stationary operand.
+    pub rows: u64,
+    /// Of the streamed operand.
+    pub stream: u64,
+    /// Of the epilogue's operands.
+    pub operands: u64,
 }
 
 impl Parts {
@@ -96,11 +110,15 @@ impl Parts {
         let tiles = rows * columns;
         let moved = |transfer: u64| transfer.saturating_sub(startup);
         if tiles == 1 {
-            let [rows, stream] = [(queued.rows, self.rows), (queued.stream, self.stream)]
-                .map(|(cycles, all)| QueuedTransfer { cycles, hbm: moved(all) });
-            let stream = self.filled(queued.rows, stream.next_to(rows, rows.cycles));
-            let rows = queued.rows + self.fills[0] + self.weights;
-            return self.finished([stream.max(rows) + self.ordered, rows], queued.rows + queued.operands);
+            let rows = TransferCost { cycles: queued.rows, hbm: queued.hbm.rows };
+            let stream = TransferCost { cycles: queued.stream, hbm: queued.hbm.stream };
+            let operands = TransferCost { cycles: queued.operands, hbm: queued.hbm.operands };
+            let streamed = next_to(stream, rows, rows.cycles);
+            let operands = next_to(operands, stream, streamed.saturating_sub(rows.cycles));
+            let stream = self.filled(rows.cycles, streamed);
+            let loaded = rows.cycles + operands;
+            let weighed = rows.cycles + self.fills[0] + self.weights;
+            return self.finished([stream.max(weighed) + self.ordered, weighed], loaded);
         }
         let streams = layout.stream_loads();
         let loads = rows * queued.rows + streams * queued.stream + tiles * queued.operands;

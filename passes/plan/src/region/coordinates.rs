@@ -70,8 +70,8 @@ impl PlannedRegion<'_> {
             Holder::One => (0, self.spread(slot, prices)?),
             Holder::Hbm => {
                 let source = self.counted_tensor(array)?;
-                let stored = prices.store(array, None, &source, &array.tensor(self.layout.axes))?;
-                (stored, self.load(slot, None, prices)?)
+                let stored = prices.store(array, None, &source, &array.tensor(self.layout.axes))?.cycles;
+                (stored, self.load(slot, None, prices)?.cycles)
             }
         };
         let apart = if self.are_apart(array) { LANES * steps + LATENCY } else { 0 };
@@ -103,7 +103,7 @@ impl PlannedRegion<'_> {
     fn spread(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
         let source = self.counted_tensor(array)?;
-        prices.load(None, &source, &self.in_memory(slot, self.layout.loaded(array)))
+        prices.load(None, &source, &self.in_memory(slot, self.layout.loaded(array))).map(|cost| cost.cycles)
     }
 
     /// Writes the coordinates that the region counts.

@@ -18,6 +18,7 @@ use crate::writer::{Writer, new};
 use std::rc::Rc;
 use std::sync::Arc;
 use visa_algebra::{Expr, PadKind};
+use visa_cost::TransferCost;
 use visa_engine::words::TensorMemory;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
@@ -67,7 +68,7 @@ impl PlannedRegion<'_> {
 
     /// Cycles to store an output by the engines of a cluster; `None` if no engine moves it.
     #[must_use]
-    pub fn store(&self, slot: Slot, queue: Option<u64>, prices: &Transfers<'_>) -> Option<u64> {
+    pub fn store(&self, slot: Slot, queue: Option<u64>, prices: &Transfers<'_>) -> Option<TransferCost> {
         let array = self.array(slot);
         prices.store(array, queue, &self.output(slot), &self.first_tile(array))
     }

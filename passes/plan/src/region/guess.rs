@@ -4,13 +4,14 @@ use crate::array::Array;
 use crate::cut::{Group, Part};
 use crate::expressions::{STAGES, cycles as cycles_of};
 use crate::flow::Ways;
-use crate::memory::{QueuedTransfer, Transfers};
+use crate::memory::{Transfers, next_to};
 use crate::region::layout::LANES;
 use crate::region::planned::PlannedRegion;
 use crate::region::reads::FetchedPackets;
 use crate::region::{Computation, DividedSum, Operation, Region, RegionChoice, Slot};
 use std::collections::HashMap;
 use visa_algebra::Axes;
+use visa_cost::TransferCost;
 use visa_machine::Machine;
 
 /// Most iterations of a loop over the rows.
@@ -286,7 +287,7 @@ impl Loop {
             if planned.is_tiled(slot) {
                 tiled.push(slot);
             } else {
-                own.once += planned.load(slot, None, prices)?;
+                own.once += planned.load(slot, None, prices)?.cycles;
             }
         }
         own.first = tiled.iter().map(|&slot| planned.load_tile(slot, 0, prices)).sum::<Option<u64>>()?;
@@ -366,13 +367,11 @@ fn straight(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) ->
             let slot = region.values[slot].storage;
             if loads.contains(&slot) && !ready.contains_key(&slot) {
                 let queue = planned.load_queue(slot);
-                let all = queue.map_or(Some(0), |_| planned.load(slot, None, prices))?;
-                let load = QueuedTransfer::new(planned.load(slot, queue, prices)?, all, prices.machine);
-                ready.insert(slot, queues.add(queue, load, 0));
+                ready.insert(slot, queues.add(queue, planned.load(slot, queue, prices)?, 0));
             }
             if let Some([from, cycles]) = counted.remove(&slot) {
-                let load = QueuedTransfer::new(cycles, 0, prices.machine);
-                ready.insert(slot, queues.add(None, load, from));
+                // Moves within data memory leave HBM free.
+                ready.insert(slot, queues.add(None, TransferCost { cycles, hbm: 0 }, from));
             }
             computed = computed.max(ready.get(&slot).copied().unwrap_or_default()) + cycles;
         }
@@ -384,9 +383,7 @@ fn straight(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) ->
     for (&slot, _) in region.outputs.iter().zip(&ways.stores).filter(|(_, stores)| **stores) {
         let queue = planned.store_queue(slot);
         let written = ready.get(&region.values[slot].storage).copied().unwrap_or(computed);
-        let all = queue.map_or(Some(0), |_| planned.store(slot, None, prices))?;
-        let store = QueuedTransfer::new(planned.store(slot, queue, prices)?, all, prices.machine);
-        end = end.max(queues.add(queue, store, written));
+        end = end.max(queues.add(queue, planned.store(slot, queue, prices)?, written));
     }
     Some(end)
 }
@@ -397,12 +394,12 @@ struct Queues {
     /// The cycle in which each is free.
     free: [u64; 2],
     /// The last transfer of each.
-    last: [QueuedTransfer; 2],
+    last: [TransferCost; 2],
 }
 
 impl Queues {
     /// Adds a transfer that starts at `from` at the earliest, in a queue or in both. Returns its end.
-    fn add(&mut self, queue: Option<u64>, transfer: QueuedTransfer, from: u64) -> u64 {
+    fn add(&mut self, queue: Option<u64>, transfer: TransferCost, from: u64) -> u64 {
         let Some(queue) = queue else {
             let end = self.free[0].max(self.free[1]).max(from) + transfer.cycles;
             (self.free, self.last) = ([end; 2], [transfer; 2]);
@@ -411,7 +408,7 @@ impl Queues {
         let (own, other) = if queue == 0 { (0, 1) } else { (1, 0) };
         let start = self.free[own].max(from);
         let parallel = self.free[other].saturating_sub(start);
-        let end = start + transfer.next_to(self.last[other], parallel);
+        let end = start + next_to(transfer, self.last[other], parallel);
         (self.free[own], self.last[own]) = (end, transfer);
         end
     }

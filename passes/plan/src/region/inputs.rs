@@ -9,6 +9,7 @@ use crate::region::Slot;
 use crate::region::planned::PlannedRegion;
 use crate::writer::{Writer, new};
 use visa_algebra::{Expr, PadKind};
+use visa_cost::TransferCost;
 use visa_engine::words::TopologyName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
@@ -50,10 +51,11 @@ impl Exchange {
 impl PlannedRegion<'_> {
     /// Cycles to load an input by the engines of a cluster, with its exchange; `None` if no engine moves it.
     #[must_use]
-    pub fn load(&self, slot: Slot, queue: Option<u64>, prices: &Transfers<'_>) -> Option<u64> {
+    pub fn load(&self, slot: Slot, queue: Option<u64>, prices: &Transfers<'_>) -> Option<TransferCost> {
         let source = self.first_tile(self.array(slot));
         let exchanged = self.exchange(self.array(slot)).map_or(0, |exchange| exchange.cycles());
-        Some(exchanged + prices.load(queue, &source, &self.parts(slot))?)
+        let cost = prices.load(queue, &source, &self.parts(slot))?;
+        Some(TransferCost { cycles: exchanged + cost.cycles, ..cost })
     }
 
     /// Cycles to load a tile of an input; `None` if no engine moves it.

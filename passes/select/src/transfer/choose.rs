@@ -2,7 +2,7 @@
 
 use crate::transfer::streams::{Cuts, Factor, Stream, Streams};
 use visa_algebra::{Axes, AxisId, Expr, digits, rebuild};
-use visa_cost::{MemoryModel, transfer_cycles};
+use visa_cost::{MemoryModel, TransferCost, transfer_cost};
 use visa_engine::Space;
 use visa_hw::program::Dma;
 use visa_loops::{EngineTable, Stride};
@@ -99,13 +99,13 @@ impl TransferCx<'_> {
         }
         let mut priced = 0;
         let candidates = orders.into_iter().filter_map(|order| {
-            let (cycles, loops) = self.price(Some(&order))?;
+            let (cost, loops) = self.price(Some(&order))?;
             priced += 1;
-            Some((cycles, loops, text(&order), order))
+            Some((cost.cycles, loops, text(&order), order))
         });
         let best = candidates.min_by(|one, other| (one.0, one.1, &one.2).cmp(&(other.0, other.1, &other.2)));
         let (cycles, _, _, order) = best?;
-        let own = self.price(None).map(|(cycles, _)| cycles);
+        let own = self.price(None).map(|(cost, _)| cost.cycles);
         Some(Choice { order, cycles, own, priced, nodes: streams.nodes() as u64 })
     }
 
@@ -165,17 +165,17 @@ impl TransferCx<'_> {
         }
     }
 
-    /// Cycles of a stream, or of the lowering's default, and the number of its loops. `None` if it is not legal.
+    /// The cost of a stream, or of the lowering's default, and the number of its loops. `None` if it is not legal.
     #[must_use]
-    pub fn price(&self, order: Option<&StreamOrder>) -> Option<(u64, usize)> {
+    pub fn price(&self, order: Option<&StreamOrder>) -> Option<(TransferCost, usize)> {
         self.priced(order, self.model, &table)
     }
 
-    /// Cycles by the `flat` model, whose price does not depend on the division among engines; `None` if no engine
+    /// The cost by the `flat` model, whose price does not depend on the division among engines; `None` if no engine
     /// makes the transfer.
     #[must_use]
-    pub fn flat_price(&self) -> Option<u64> {
-        self.priced(None, MemoryModel::Flat, &undivided).map(|(cycles, _)| cycles)
+    pub fn flat_price(&self) -> Option<TransferCost> {
+        self.priced(None, MemoryModel::Flat, &undivided).map(|(cost, _)| cost)
     }
 
     fn priced(
@@ -183,7 +183,7 @@ impl TransferCx<'_> {
         order: Option<&StreamOrder>,
         model: MemoryModel,
         table: &dyn Fn(&DmaWork, DType, &Way<'_>) -> Result<EngineTable, AccessError>,
-    ) -> Option<(u64, usize)> {
+    ) -> Option<(TransferCost, usize)> {
         let segments =
             transfer(self.source, self.result, self.free, order, self.pcie, self.axes, self.machine).ok()?;
         let pcie = self.pcie;
@@ -193,7 +193,7 @@ impl TransferCx<'_> {
         let table = table(&work, self.start.dtype, &way).ok()?;
         let loops = table.0.iter().map(|part| part.loops.entries.len()).sum();
         let dma = Dma::of_table(pcie, media.map(Space::from), &table)?;
-        Some((transfer_cycles(&dma, self.machine, model).ok()?, loops))
+        Some((transfer_cost(&dma, self.machine, model).ok()?, loops))
     }
 }
 

@@ -49,7 +49,7 @@ impl Moves<'_> {
         let Self { axes, machine, model } = *self;
         let pcie = leaves_chip(source, result, axes);
         let cx = TransferCx { source, result, start, free, pcie, queue: None, axes, machine, model };
-        cx.price(None).map(|(cycles, _)| cycles)
+        cx.price(None).map(|(cost, _)| cost.cycles)
     }
 }
 

@@ -178,16 +178,16 @@ fn waits_for_hbm<'a>(
     live: impl Iterator<Item = Before<'a>>,
     waits: &mut Vec<Wait>,
 ) -> u64 {
-    let own = hbm_cycles(run);
+    let own = run.work.hbm_cycles();
     if !run.work.queues.are_dma() || own == 0 {
         return 0;
     }
-    let others = live.filter(|before| before.run.work.queues.are_dma() && hbm_cycles(before.run) > 0);
+    let others = live.filter(|before| before.run.work.queues.are_dma() && before.run.work.hbm_cycles() > 0);
     let mut others: Vec<Before<'_>> = others.filter(|before| before.end > start).collect();
     others.sort_by_key(|before| (before.start, before.command));
     others.dedup_by_key(|before| (before.start, before.command));
     let rivals = others.iter().map(|before| {
-        let (taken, cycles) = (hbm_cycles(before.run), before.run.work.cycles);
+        let (taken, cycles) = (before.run.work.hbm_cycles(), before.run.work.cycles);
         let free = cycles.checked_sub(taken).filter(|&free| free > 0);
         let needed = free.map(|free| (u128::from(own) * u128::from(cycles)).div_ceil(u128::from(free)));
         let slowed = needed.map(|needed| run.cycles.max(u64::try_from(needed).unwrap_or(u64::MAX)));
@@ -199,9 +199,4 @@ fn waits_for_hbm<'a>(
         waits.push(Wait { command: others[number].command, why: Why::Hbm });
     }
     sum
-}
-
-/// Cycles in which a transfer keeps HBM busy: its busiest channel.
-fn hbm_cycles(run: &Run) -> u64 {
-    run.work.engines.iter().find(|busy| busy.engine == "hbm").map_or(0, |busy| busy.cycles)
 }
