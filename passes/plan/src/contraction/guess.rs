@@ -616,7 +616,7 @@ fn access(array: &Array, cut: &Cut, cuts: &[&Cut], wide: u64) -> Option<u64> {
     for axis in from_last {
         let Some((_, size)) = own.next_if(|(name, _)| name == axis) else { break };
         // Rows of the innermost axis end with padding.
-        let padded = run == 1 && whole_groups(*size, array.dtype) != *size;
+        let padded = run == 1 && array.joined <= 1 && whole_groups(*size, array.dtype) != *size;
         run *= size;
         if padded {
             break;

@@ -162,9 +162,10 @@ impl PlannedRegion<'_> {
         if self.machine.measured.is_some() { LATENCY } else { STAGES }
     }
 
-    /// Cycles of the pipelines of the expression of a map that streams a value.
-    fn expression(&self, number: usize, streamed: Slot, result: &Array) -> u64 {
+    /// Cycles of the pipelines of the expression of a map that streams a value, over one of `pieces` of its result.
+    fn expression(&self, number: usize, streamed: Slot, result: &Array, pieces: u64) -> u64 {
         let FetchedPackets { packets, accesses } = self.streamed_packets(streamed, result, LANES);
+        let (packets, accesses) = (packets / pieces, accesses / pieces);
         let last = self.layout.local(result).pop().map_or(1, |last| last.size);
         match self.region.passes(number).filter(|_| self.machine.measured.is_none()) {
             Some(passes) => cycles_of(passes, (packets, accesses), last <= LANES / 2, self.machine),
@@ -184,7 +185,11 @@ impl PlannedRegion<'_> {
         let values = &self.region.values;
         let result = &values[*result].array;
         let streamed = |slot: Slot| self.streamed_packets(slot, result, LANES).accesses + self.latency();
-        let load = |slot: Slot| (slot, self.operand_packets(slot, result).accesses + self.latency());
+        // Pieces of the innermost dimension, with the parts of the operands that have it.
+        let load = |slot: Slot, pieces: u64| {
+            let parts = if self.is_divided(slot, result) { pieces } else { 1 };
+            (slot, self.operand_packets(slot, result).accesses / parts + self.latency())
+        };
         match computation {
             Computation::Map { expression: None, cast, operands } => {
                 let width = if cast.is_none() { self.copied(result) } else { LANES };
@@ -194,8 +199,11 @@ impl PlannedRegion<'_> {
             }
             Computation::Map { operands, cast, .. } => {
                 let Some((streamed, others)) = self.streamed(operands) else { return Vec::new() };
-                let last = self.expression(number, streamed, result) + u64::from(cast.is_some());
-                others.into_iter().map(load).chain([(streamed, last)]).collect()
+                let Some(pieces) = self.pieces(operands, result) else { return Vec::new() };
+                let last = self.expression(number, streamed, result, pieces) + u64::from(cast.is_some());
+                let loads = others.into_iter().map(|slot| load(slot, pieces));
+                let piece: Vec<_> = loads.chain([(streamed, last)]).collect();
+                (0..pieces).flat_map(|_| piece.iter().copied()).collect()
             }
             Computation::Reduce { operand, axis, order, .. } => {
                 let within = match self.lanes(*operand, axis, *order) {
@@ -210,12 +218,20 @@ impl PlannedRegion<'_> {
             }
             // Before the loop, if there is one.
             Computation::Coordinates { .. } => Vec::new(),
-            // The ids of the condition, and the bits of a value twice: as integers, and into the register file.
+            // The ids of the condition, and the bits of a value twice: as integers, once for all pieces, and into the
+            // register file.
             Computation::Choose { condition, arms } => {
                 let (kept, others) = self.chosen(*condition, *arms);
-                let ids = others.first().map(|&condition| load(condition));
-                let bits = others.get(1).into_iter().flat_map(|&slot| [load(slot); 2]);
-                ids.into_iter().chain(bits).chain([(kept, streamed(kept) + 1)]).collect()
+                let Some(pieces) = self.pieces_with(&others, result) else { return Vec::new() };
+                let accesses = self.streamed_packets(kept, result, LANES).accesses / pieces;
+                let mut all = Vec::new();
+                for piece in 0..pieces {
+                    all.extend(others.first().map(|&condition| load(condition, pieces)));
+                    all.extend(others.get(1).filter(|_| piece == 0).map(|&slot| load(slot, 1)));
+                    all.extend(others.get(1).map(|&slot| load(slot, pieces)));
+                    all.push((kept, accesses + self.latency() + 1));
+                }
+                all
             }
         }
     }

@@ -36,9 +36,8 @@ impl PlannedRegion<'_> {
         let innermost = self.layout.local(result).pop();
         let fits = |count: u64| {
             let words = others.iter().map(|&slot| {
-                let array = &self.region.values[slot].array;
-                let divided = innermost.as_ref().is_some_and(|last| self.layout.local(array).contains(last));
-                self.layout.elements(array) / if divided { count } else { 1 }
+                let parts = if self.is_divided(slot, result) { count } else { 1 };
+                self.layout.elements(&self.region.values[slot].array) / parts
             });
             words.sum::<u64>() * WORD <= self.machine.memory.vrf_bytes
         };
@@ -49,6 +48,13 @@ impl PlannedRegion<'_> {
         let even =
             |count: &u64| last.size.is_multiple_of(*count) && (last.size / count).is_multiple_of(LANES);
         (2..=MOST_PIECES).filter(even).find(|&count| fits(count))
+    }
+
+    /// Returns true if pieces of a result read pieces of a value.
+    #[must_use]
+    pub fn is_divided(&self, slot: Slot, result: &Array) -> bool {
+        let local = self.layout.local(&self.region.values[slot].array);
+        self.layout.local(result).pop().is_some_and(|last| local.contains(&last))
     }
 
     /// The operand of a map that streams, the one with the most elements, and the others, each once. Padding counts
