@@ -81,23 +81,37 @@ impl Counters {
     pub fn declare(&self, ctx: &Context, module: &mut Module, axes: &mut Axes) -> Result<(), Diagnostic> {
         let lanes = self.lanes.iter().map(|name| (name, SUMS));
         let counts = self.steps.iter().chain(&self.sums).map(|(size, name)| (name, *size));
-        let all: Vec<_> = counts.chain(lanes).collect();
-        if all.is_empty() {
-            return Ok(());
-        }
-        let mut sizes = Vec::new();
-        for (name, size) in all {
-            sizes.push((name.to_string(), AxisSize::Size(size)));
-            axes.declare(name, size)
-                .map_err(|why| Diagnostic::error("plan-kernel", Span::default(), why.message))?;
-        }
-        let top = module.body();
-        let before: Vec<OpId> = module.ops(top).to_vec();
-        let op = AxesOp::build_at(ctx, Span::default()).sizes(AxisSizes(sizes));
-        let declared = module.append(top, op.spec());
-        module.set_ops(top, std::iter::once(declared).chain(before).collect());
-        Ok(())
+        let all = counts.chain(lanes).map(|(name, size)| (Arc::clone(name), size));
+        declare(ctx, module, axes, all.collect()).map(drop)
     }
+}
+
+/// Declares axes with their sizes at the beginning of a module, and among `axes`. Returns the declaration, if there
+/// are any.
+///
+/// # Errors
+/// More axes than a module may have.
+pub fn declare(
+    ctx: &Context,
+    module: &mut Module,
+    axes: &mut Axes,
+    all: Vec<(Arc<str>, u64)>,
+) -> Result<Option<OpId>, Diagnostic> {
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let mut sizes = Vec::new();
+    for (name, size) in all {
+        sizes.push((name.to_string(), AxisSize::Size(size)));
+        axes.declare(&name, size)
+            .map_err(|why| Diagnostic::error("plan-kernel", Span::default(), why.message))?;
+    }
+    let top = module.body();
+    let before: Vec<OpId> = module.ops(top).to_vec();
+    let op = AxesOp::build_at(ctx, Span::default()).sizes(AxisSizes(sizes));
+    let declared = module.append(top, op.spec());
+    module.set_ops(top, std::iter::once(declared).chain(before).collect());
+    Ok(Some(declared))
 }
 
 /// The positions of a reduction over parts of axes, or over several axes in their order, and of a contraction over
@@ -119,7 +133,8 @@ pub fn positions(op: OpRef<'_>, axes: &Axes) -> Result<Option<u64>, Diagnostic> 
 }
 
 /// A name of an axis that no axis and no alias has.
-fn unused(name: &str, axes: &Axes) -> Arc<str> {
+#[must_use]
+pub fn unused(name: &str, axes: &Axes) -> Arc<str> {
     let free = |name: &String| axes.id(name).is_none() && axes.alias(name).is_err();
     let numbered = (2_u64..).map(|number| format!("{name}_{number}"));
     std::iter::once(name.to_owned()).chain(numbered).find(free).map_or_else(|| Arc::from(name), Arc::from)

@@ -8,6 +8,7 @@
 pub mod array;
 pub mod changed;
 pub mod chips;
+pub mod collapse;
 pub mod contraction;
 pub mod counters;
 pub mod cut;

@@ -2,6 +2,7 @@
 
 use crate::array::{Array, GROUP_BYTES};
 use crate::chips::{chips, plan_on};
+use crate::collapse::Collapses;
 use crate::counters::Counters;
 use crate::effort::{Effort, Ending, Lowered, limit};
 use crate::explain::remark;
@@ -24,6 +25,7 @@ use crate::tables::Tables;
 use crate::unused::erase_unused;
 use crate::vocabulary::Vocabulary;
 use crate::written::Written;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, Severity, counted};
@@ -102,6 +104,8 @@ struct Progress {
     memo: Memo,
     /// Results that may be written where arguments are.
     in_place: InPlace,
+    /// The functions some of whose axes are one axis in the plan, with the way.
+    collapsed: BTreeMap<OpId, usize>,
 }
 
 impl Configured for Settings {
@@ -270,13 +274,17 @@ fn plan_all(
     let chosen = |func: &OpId| selected.only.is_none_or(|only| only == *func);
     let top = cx.module.ops(cx.module.body()).iter().copied();
     let planned: Vec<OpId> = top.filter(|func| chosen(func) && has_values(cx, *func)).collect();
-    planned.into_iter().for_each(|func| erase_unused(cx, func));
+    planned.iter().for_each(|&func| erase_unused(cx, func));
     let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
     let shared = Shared::new(cx.ctx, cx.module).map_err(|why| vec![why])?;
     let shared = shared.with_written(selected.written.clone());
     let (machine, model) = (cx.ctx.data::<Machine>(), cx.ctx.data::<MemoryModel>());
     let counters = Counters::new(cx.ctx, cx.module, &axes, &machine).map_err(|why| vec![why])?;
     counters.declare(cx.ctx, cx.module, &mut axes).map_err(|why| vec![why])?;
+    // A part of a function on several chips has its own axes.
+    let collapsible = if chips == 1 { &*planned } else { &[] };
+    let collapses = Collapses::new(cx.ctx, cx.module, collapsible, &axes);
+    let collapsed = collapses.declare(cx.ctx, cx.module, (None, &mut axes)).map_err(|why| vec![why])?;
     let tables = Tables::new(cx.ctx, cx.module, &machine).map_err(|why| vec![why])?;
     tables.declare(cx.ctx, cx.module);
     let top = cx.module.body();
@@ -304,45 +312,60 @@ fn plan_all(
             effort,
             prices: &prices,
         };
-        match plan(cx, &search, func, (&counters, &tables, &shared), (&mut progress, explain, chips)) {
+        let names = Names { counters: &counters, tables: &tables, shared: &shared, collapses: &collapses };
+        match plan(cx, &search, func, &names, (&mut progress, explain, chips)) {
             Ok(()) => cx.module.erase(func),
             Err(why) => errors.push(why),
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    // The other ones are nowhere.
+    if let Some(all) = collapsed {
+        cx.module.erase(all);
+        let (kept, mut axes) = (Some(&progress.collapsed), cx.analysis::<DeclaredAxes>().0.clone());
+        collapses.declare(cx.ctx, cx.module, (kept, &mut axes)).map_err(|why| vec![why])?;
+    }
+    Ok(())
 }
 
-/// Plans a function, and appends its kernel.
+/// The axes and the tables that the planner declares, and the values that functions share.
+struct Names<'a> {
+    counters: &'a Counters,
+    tables: &'a Tables,
+    shared: &'a Shared,
+    collapses: &'a Collapses,
+}
+
+/// A kernel with the plans of its steps.
+struct Best {
+    kernel: Kernel,
+    outcomes: Vec<Rc<Outcome>>,
+}
+
+/// Plans a function, and appends its kernel. Axes that it always has together are one axis where that takes fewer
+/// cycles.
 fn plan(
     cx: &mut PassCx<'_>,
     search: &Search<'_>,
     func: OpId,
-    (counters, tables, shared): (&Counters, &Tables, &Shared),
+    names: &Names<'_>,
     (progress, explain, chips): (&mut Progress, bool, u64),
 ) -> Result<(), Diagnostic> {
-    let unit = unit(search.model);
-    let (numbering, memory) = ((search.axes, counters, tables), (shared, &progress.in_place));
-    let reads = |fallbacks: &Fallbacks| {
-        let kernel = read(cx.ctx, cx.module, func, numbering, memory, (search.machine, unit), fallbacks)?;
-        check_steps(cx, func, &kernel)?;
-        check_size(cx, search, func, &kernel)?;
-        Ok(kernel)
-    };
-    let divided = divide(search, &reads, &mut progress.memo)?.map_err(|refused| impossible(cx, &refused))?;
-    let Divided { kernel, outcomes, fallbacks } = divided;
-    check_loaded(cx.module.op(cx.ctx, func), shared, &kernel)?;
-    let products = (chips == 1)
-        .then(|| in_form(Form::Products, search, &reads, (&kernel, &fallbacks), &mut progress.memo))
-        .flatten();
-    let products = products.filter(|other| cycles(&other.outcomes) < cycles(&outcomes));
-    let mut best = (together(cx, search, func, &kernel, outcomes)?, kernel);
-    if let Some(Divided { kernel, outcomes, .. }) = products {
-        let outcomes = together(cx, search, func, &kernel, outcomes)?;
-        if faster(cx, search, func, (&kernel, &outcomes), (&best.1, &best.0))? {
-            best = (outcomes, kernel);
+    let mut best = best(cx, search, func, names, (progress, chips));
+    for (way, mut module) in names.collapses.applied(cx.ctx, cx.module, func) {
+        let options = Options::defaults(PASS.options);
+        let inner = PassCx::new(cx.ctx, &mut module, &options);
+        let other = self::best(&inner, search, func, names, (progress, chips));
+        if let Ok(other) = other
+            && best.as_ref().map_or(Ok(true), |own| faster(search, func, (&inner, &other), (cx, own)))?
+        {
+            (best, *cx.module) = (Ok(other), module);
+            progress.collapsed.insert(func, way);
         }
     }
-    let (outcomes, kernel) = best;
+    let Best { kernel, outcomes } = best?;
     let plans = best_plans(&outcomes);
     let assembly = Assembly { search, kernel: &kernel, plans: &plans, source: cx.module };
     let written = assembly.write(cx.module.clone(), func)?;
@@ -362,6 +385,35 @@ fn plan(
     progress.in_place.insert(kernel.name.clone(), pairs(&kernel, &stores_last, &progress.in_place));
     *cx.module = written;
     Ok(())
+}
+
+/// The best kernel of a function.
+fn best(
+    cx: &PassCx<'_>,
+    search: &Search<'_>,
+    func: OpId,
+    &Names { counters, tables, shared, .. }: &Names<'_>,
+    (progress, chips): (&mut Progress, u64),
+) -> Result<Best, Diagnostic> {
+    let unit = unit(search.model);
+    let (numbering, memory) = ((search.axes, counters, tables), (shared, &progress.in_place));
+    let reads = |fallbacks: &Fallbacks| {
+        let kernel = read(cx.ctx, cx.module, func, numbering, memory, (search.machine, unit), fallbacks)?;
+        check_steps(cx, func, &kernel)?;
+        check_size(cx, search, func, &kernel)?;
+        Ok(kernel)
+    };
+    let divided = divide(search, &reads, &mut progress.memo)?.map_err(|refused| impossible(cx, &refused))?;
+    let Divided { kernel, outcomes, fallbacks } = divided;
+    check_loaded(cx.module.op(cx.ctx, func), shared, &kernel)?;
+    let products = (chips == 1)
+        .then(|| in_form(Form::Products, search, &reads, (&kernel, &fallbacks), &mut progress.memo))
+        .flatten();
+    let products = products.filter(|other| cycles(&other.outcomes) < cycles(&outcomes));
+    let best = Best { outcomes: together(cx, search, func, &kernel, outcomes)?, kernel };
+    let Some(Divided { kernel, outcomes, .. }) = products else { return Ok(best) };
+    let other = Best { outcomes: together(cx, search, func, &kernel, outcomes)?, kernel };
+    Ok(if faster(search, func, (cx, &other), (cx, &best))? { other } else { best })
 }
 
 /// A step without a plan.
@@ -603,18 +655,18 @@ fn together(
 /// Returns true if a kernel takes fewer cycles than another one: by the report if both are straight, whose steps run
 /// in parallel, else by the cycles of their steps.
 fn faster(
-    cx: &PassCx<'_>,
     search: &Search<'_>,
     func: OpId,
-    one: (&Kernel, &[Rc<Outcome>]),
-    other: (&Kernel, &[Rc<Outcome>]),
+    one: (&PassCx<'_>, &Best),
+    other: (&PassCx<'_>, &Best),
 ) -> Result<bool, Diagnostic> {
-    let whole =
-        |kernel: &Kernel| straight_parts(kernel).iter().any(|(steps, _)| *steps == (0..kernel.steps.len()));
-    if !whole(one.0) || !whole(other.0) {
-        return Ok(cycles(one.1) < cycles(other.1));
+    let whole = |Best { kernel, .. }: &Best| {
+        straight_parts(kernel).iter().any(|(steps, _)| *steps == (0..kernel.steps.len()))
+    };
+    if !whole(one.1) || !whole(other.1) {
+        return Ok(cycles(&one.1.outcomes) < cycles(&other.1.outcomes));
     }
-    let report = |(kernel, outcomes): (&Kernel, &[Rc<Outcome>])| {
+    let report = |(cx, Best { kernel, outcomes }): (&PassCx<'_>, &Best)| {
         let plans = best_plans(outcomes);
         let assembly = Assembly { search, kernel, plans: &plans, source: cx.module };
         let module = assembly.write(search.declarations.clone(), func)?;

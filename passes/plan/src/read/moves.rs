@@ -28,8 +28,11 @@ impl Reader<'_> {
 
     /// Appends a step with one plan, whose result is `out`. Returns the number of its array.
     pub(super) fn single(&mut self, op: OpRef<'_>, kind: Move, out: Array, inputs: Vec<usize>) -> usize {
-        // Transfers within HBM move no padding along: rows without gaps are whole units together.
-        let out = Array { most_padding: self.padding(op.results()[0]), ..out };
+        // Transfers within HBM move no padding along: rows without gaps are whole units together. Rows that stay where
+        // they are keep theirs.
+        let unmoved = matches!(&kind, Move::Relabel { before, after, .. } if before.last() == after.last());
+        let own = if unmoved { out.most_padding } else { MostPadding::Quarter };
+        let out = Array { most_padding: self.shared.padding(op.results()[0]).unwrap_or(own), ..out };
         let number = self.add(op.results()[0], out.clone());
         if matches!(kind, Move::Relabel { .. }) {
             self.views.insert(number);

@@ -394,7 +394,11 @@ impl PlannedRegion<'_> {
         piece: &Piece,
     ) -> Result<ValueId, Diagnostic> {
         let mut local = self.local(array, Some(piece));
-        let last = local.pop().map(|last| last.mapping().pad(piece.whole.size, PadKind::Top));
+        // Rows of the whole may end with padding.
+        let computed = self.layout.computed(array);
+        let row = computed.terms().last().and_then(|row| row.size(self.layout.axes).ok());
+        let row = row.unwrap_or(piece.whole.size);
+        let last = local.pop().map(|last| last.mapping().pad(row, PadKind::Top));
         let element = side_by_side(local.into_iter().map(|local| local.map).chain(last));
         let op = new!(writer, CommitView, [stream, whole]).element(Rc::new(element));
         writer.value(op, &format!("{}_dm", array.name))

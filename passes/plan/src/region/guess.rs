@@ -1,7 +1,7 @@
 //! All plans of a region, and their cycles from counts and the prices of transfers.
 
 use crate::array::Array;
-use crate::cut::{Group, Part};
+use crate::cut::{Group, Part, tile_counts};
 use crate::expressions::{STAGES, cycles as cycles_of};
 use crate::flow::Ways;
 use crate::memory::{Transfers, next_to};
@@ -10,6 +10,7 @@ use crate::region::planned::PlannedRegion;
 use crate::region::reads::FetchedPackets;
 use crate::region::{Computation, DividedSum, Operation, Region, RegionChoice, Slot};
 use std::collections::HashMap;
+use std::sync::Arc;
 use visa_algebra::Axes;
 use visa_cost::TransferCost;
 use visa_machine::Machine;
@@ -32,9 +33,11 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
     let reduces = region.operations.iter().any(|own| matches!(own.computation, Computation::Reduce { .. }));
     let (topology, sums) = (&machine.topology, sums(region, machine));
     let mut all = Vec::new();
+    let size = |name: &Arc<str>| axes.id(name).map_or(1, |id| axes.size(id));
+    let held = region.values.iter().map(|value| value.array.axes.iter().map(size).product::<u64>()).sum();
     for rows in ranges {
         let group = Group::new(&region.rows[rows.0..rows.0 + rows.1], axes);
-        for tiles in tile_counts(&group, region.values.len() as u64, machine) {
+        for tiles in tiles(&group, held, machine) {
             for clusters in powers(topology.clusters_per_chip) {
                 for slices in powers(topology.slices_per_cluster) {
                     let used = |sum: &Option<DividedSum>| slices * sum.map_or(1, |sum| sum.slices);
@@ -64,17 +67,24 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
     all
 }
 
-/// The numbers of iterations of a loop over rows: powers of two that divide the slowest axis. Where rows of all
-/// values do not fit data memory, also its odd factor times these, which leaves tiles of a power of two.
-fn tile_counts(group: &Group, values: u64, machine: &Machine) -> Vec<u64> {
+/// The numbers of iterations of a loop over rows: powers of two that divide the slowest axis. Where the `held`
+/// elements of all values do not fit data memory, also its odd factor times these, which leaves tiles of a power of
+/// two, and other divisors.
+fn tiles(group: &Group, held: u64, machine: &Machine) -> Vec<u64> {
     let slices = machine.topology.clusters_per_chip * machine.topology.slices_per_cluster;
-    let fits = values * group.size.div_ceil(slices) * WORD <= machine.memory.dm_bytes_per_slice;
+    let fits = held.div_ceil(slices) * WORD <= machine.memory.dm_bytes_per_slice;
     let odd = group.slowest >> group.slowest.trailing_zeros();
     let factors = if fits || odd == 1 { vec![1] } else { vec![1, odd] };
     let most = MOST_TILES.min(group.slowest);
     let counts =
         factors.into_iter().flat_map(|factor| powers(most / factor).map(move |power| factor * power));
-    counts.filter(|&tiles| group.slowest.is_multiple_of(tiles)).collect()
+    let mut counts: Vec<u64> = counts.filter(|&tiles| group.slowest.is_multiple_of(tiles)).collect();
+    if !fits {
+        counts.extend(tile_counts(group.slowest, most));
+        counts.sort_unstable();
+        counts.dedup();
+    }
+    counts
 }
 
 /// A choice with each order in which slices divide `size` rows: neighbouring rows are in one slice or in neighbouring
