@@ -13,7 +13,9 @@ use crate::error::mapping_error;
 use crate::tensor::{Dim, Tensor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use visa_algebra::{Axes, AxisId, Carries, Digit, Expr, Opaque, Placement, padded_terms, place_expr};
+use visa_algebra::{
+    Axes, AxisId, Carries, Digit, Expr, Opaque, PlacedDigit, Placement, padded_terms, place_expr,
+};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 
@@ -103,7 +105,8 @@ impl Coverage {
         Ok(coverage)
     }
 
-    /// Replaces the parts of `axis`, which stands for them, by elements; the parts must cover it.
+    /// Replaces the parts of `axis`, which stands for them, by elements. The parts must cover it, or be parts of one
+    /// digit.
     fn put_together(
         &mut self,
         text: &str,
@@ -115,16 +118,30 @@ impl Coverage {
     ) -> Result<(), Diagnostic> {
         let refuse = |why: String| Diagnostic::error("ragged", span, format!("`{text}`: {why}"));
         let digits = &mut self.placement.digits;
-        let parts: Vec<Digit> =
-            digits.extract_if(.., |placed| placed.digit.axis == axis).map(|part| part.digit).collect();
+        let parts: Vec<PlacedDigit> = digits.extract_if(.., |placed| placed.digit.axis == axis).collect();
         let size = usize::try_from(size).ok().filter(|&size| size as u64 <= MAX_POSITIONS);
         let size = size.ok_or_else(|| refuse(format!("more than {MAX_POSITIONS} positions")))?;
         let first: Vec<bool> = (0..size).map(|position| position == 0).collect();
-        if !parts.iter().fold(first, |held, part| with_digit(&held, part)).into_iter().all(|held| held) {
+        let elements = place_expr(elements, axes, 1).map_err(|error| refuse(error.to_string()))?;
+        let held = parts.iter().fold(first, |held, part| with_digit(&held, &part.digit));
+        if held.into_iter().all(|held| held) {
+            self.placement = std::mem::take(&mut self.placement).join(elements);
+            return Ok(());
+        }
+        let parts = joined(parts.into_iter().map(|part| part.digit), size as u64);
+        let last: u64 = parts.iter().map(|part| part.live.saturating_sub(1) * part.stride).sum();
+        let [PlacedDigit { digit: whole, .. }] = elements.digits[..] else {
+            return Err(refuse("not all of its positions are held".to_owned()));
+        };
+        if saturated(last) >= size || !elements.origin.is_empty() {
             return Err(refuse("not all of its positions are held".to_owned()));
         }
-        let elements = place_expr(elements, axes, 1).map_err(|error| refuse(error.to_string()))?;
-        self.placement = std::mem::take(&mut self.placement).join(elements);
+        let (axis, axis_size) = (whole.axis, whole.axis_size);
+        let of_whole = |part: Digit| {
+            let stride = part.stride.saturating_mul(whole.stride);
+            PlacedDigit { digit: Digit { axis, stride, axis_size, ..part }, weight: 1 }
+        };
+        self.placement.digits.extend(parts.into_iter().map(of_whole));
         Ok(())
     }
 
@@ -157,6 +174,23 @@ impl Coverage {
         let own = self.gathered.iter().filter(|gathered| gathered.axis == axis);
         own.fold(held, |held, gathered| with_entries(&held, &gathered.adds))
     }
+}
+
+/// Digits of an axis of `size` positions, of which those that count on from each other are one.
+fn joined(digits: impl Iterator<Item = Digit>, size: u64) -> Vec<Digit> {
+    let mut digits: Vec<Digit> = digits.collect();
+    digits.sort_by_key(|digit| digit.stride);
+    let mut joined: Vec<Digit> = Vec::new();
+    for digit in digits {
+        match joined.last_mut() {
+            Some(minor) if minor.stride.checked_mul(minor.live) == Some(digit.stride) => {
+                minor.extent = minor.live.saturating_mul(digit.extent);
+                minor.live = size.div_ceil(minor.stride.max(1)).min(minor.live.saturating_mul(digit.live));
+            }
+            Some(_) | None => joined.push(digit),
+        }
+    }
+    joined
 }
 
 /// A coordinate as a `usize`. One that is too large for it saturates: no array has as many elements.

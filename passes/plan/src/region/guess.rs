@@ -72,7 +72,8 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
 /// two, and other divisors.
 fn tiles(group: &Group, held: u64, machine: &Machine) -> Vec<u64> {
     let slices = machine.topology.clusters_per_chip * machine.topology.slices_per_cluster;
-    let fits = held.div_ceil(slices) * WORD <= machine.memory.dm_bytes_per_slice;
+    // Slices may have twice as much as their share: the last rows are padding.
+    let fits = 2 * held.div_ceil(slices) * WORD <= machine.memory.dm_bytes_per_slice;
     let odd = group.slowest >> group.slowest.trailing_zeros();
     let factors = if fits || odd == 1 { vec![1] } else { vec![1, odd] };
     let most = MOST_TILES.min(group.slowest);
