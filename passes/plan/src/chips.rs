@@ -7,6 +7,7 @@ pub mod restore;
 
 use crate::chips::parts::{Parts, divisions};
 use crate::chips::restore::restored;
+use crate::effort::Meeting;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
 use visa_ir::verify::verify;
@@ -51,12 +52,12 @@ enum Refusal {
     Parts(Vec<Diagnostic>),
 }
 
-/// Plans the functions of a module. If the flag is true, their steps meet in HBM.
-type PlanAll<'p> = &'p mut dyn FnMut(&mut PassCx<'_>, bool) -> Result<(), Vec<Diagnostic>>;
+/// Plans the functions of a module, whose steps meet there.
+type PlanAll<'p> = &'p mut dyn FnMut(&mut PassCx<'_>, Meeting) -> Result<(), Vec<Diagnostic>>;
 
 /// Plans functions on `chips` chips. `plan` counts its cycles as the statistic of `pass`. Of several divisions the
 /// fastest one is taken. Chips divide one axis of a value in data memory. Where steps with different axes would share
-/// such a value, the steps meet in HBM.
+/// such a value, the steps meet in HBM; where padding would be positions of the next chip, without padding.
 ///
 /// # Errors
 /// No axis of a result that the chips can divide, or the errors of the first division without kernels.
@@ -68,10 +69,12 @@ pub fn plan_on(
 ) -> Result<(), Vec<Diagnostic>> {
     let (mut best, mut refused) = (None::<Planned>, None);
     for parts in divisions(cx, funcs, chips).map_err(|error| vec![error])? {
-        let found = match planned(cx, funcs, &parts, pass, (false, plan)) {
-            Err(Refusal::Parts(_)) => planned(cx, funcs, &parts, pass, (true, plan)),
-            found => found,
-        };
+        let mut found = planned(cx, funcs, &parts, pass, (Meeting::Anywhere, plan));
+        for meeting in [Meeting::Hbm, Meeting::PlainHbm] {
+            if let Err(Refusal::Parts(_)) = found {
+                found = planned(cx, funcs, &parts, pass, (meeting, plan));
+            }
+        }
         match found {
             Ok(found) if best.as_ref().is_none_or(|best| found.cycles < best.cycles) => best = Some(found),
             Ok(_) => {}
@@ -91,7 +94,7 @@ fn planned(
     funcs: &[OpId],
     parts: &Parts,
     pass: &Pass,
-    (apart, plan): (bool, PlanAll<'_>),
+    (meeting, plan): (Meeting, PlanAll<'_>),
 ) -> Result<Planned, Refusal> {
     let mut module = cx.module.clone();
     funcs.iter().for_each(|&func| module.set_clause(func, "chips", None));
@@ -99,7 +102,7 @@ fn planned(
     let before: Vec<OpId> = module.ops(module.body()).to_vec();
     let options = Options::defaults(pass.options);
     let mut inner = PassCx::new(cx.ctx, &mut module, &options);
-    plan(&mut inner, apart).map_err(Refusal::Plan)?;
+    plan(&mut inner, meeting).map_err(Refusal::Plan)?;
     let counts: Vec<_> = pass.statistics.iter().map(|&(name, _)| (name, inner.counted(name))).collect();
     let (cycles, findings) = (inner.counted("cycles"), inner.into_findings());
     let new = |id: &OpId| !before.contains(id);

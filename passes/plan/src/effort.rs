@@ -21,13 +21,25 @@ pub enum Ending {
     Time,
 }
 
+/// Where the steps of a function meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Meeting {
+    /// In data memory where that takes fewer cycles, else in HBM.
+    #[default]
+    Anywhere,
+    /// In HBM.
+    Hbm,
+    /// In HBM, where rows end with no more padding than to groups of 8 bytes.
+    PlainHbm,
+}
+
 /// The effort of planning a function.
 pub struct Effort {
     limit: Option<Limit>,
     /// The plans of a step that are lowered.
     lowered: Lowered,
-    /// True if all steps meet in HBM.
-    apart: Cell<bool>,
+    /// Where steps meet.
+    meeting: Cell<Meeting>,
     watch: Rc<Watch>,
     /// The number of the step, and of all steps.
     step: Cell<(usize, usize)>,
@@ -58,8 +70,8 @@ impl Effort {
     pub fn new(limit: Option<Duration>, watch: Rc<Watch>) -> Self {
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));
         let limit = end.map(|end| Limit { end, ended: Cell::new(false) });
-        let (apart, step, plans) = (Cell::new(false), Cell::new((0, 0)), Cell::new(0));
-        Self { limit, lowered: Lowered::Best, apart, watch, step, plans }
+        let (meeting, step, plans) = (Cell::default(), Cell::new((0, 0)), Cell::new(0));
+        Self { limit, lowered: Lowered::Best, meeting, watch, step, plans }
     }
 
     /// The same effort, which lowers other plans of a step.
@@ -83,14 +95,15 @@ impl Effort {
         }
     }
 
-    /// From now on, all steps meet in HBM if `apart` is true.
-    pub fn keep_apart(&self, apart: bool) {
-        self.apart.set(apart);
+    /// From now on, steps meet there.
+    pub fn set_meeting(&self, meeting: Meeting) {
+        self.meeting.set(meeting);
     }
 
-    /// Returns true if all steps meet in HBM.
-    pub fn is_apart(&self) -> bool {
-        self.apart.get()
+    /// Where steps meet.
+    #[must_use]
+    pub fn meeting(&self) -> Meeting {
+        self.meeting.get()
     }
 
     /// Begins step `number` of `count`, the first one 1.

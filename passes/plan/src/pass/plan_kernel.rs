@@ -4,7 +4,7 @@ use crate::array::{Array, GROUP_BYTES};
 use crate::chips::{chips, plan_on};
 use crate::collapse::Collapses;
 use crate::counters::Counters;
-use crate::effort::{Effort, Ending, Lowered, limit};
+use crate::effort::{Effort, Ending, Lowered, Meeting, limit};
 use crate::explain::remark;
 use crate::fixes::fix;
 use crate::flow::Ways;
@@ -237,8 +237,8 @@ fn plan_on_chips(cx: &mut PassCx<'_>, planning: &Planning<'_>) -> Result<(), Vec
         None | Some(1) => return plan_all(cx, planning, &Selected::default()),
         Some(chips) => chips,
     };
-    plan_on(cx, (&funcs, chips), &PASS, &mut |cx, apart| {
-        planning.effort.keep_apart(apart);
+    plan_on(cx, (&funcs, chips), &PASS, &mut |cx, meeting| {
+        planning.effort.set_meeting(meeting);
         plan_all(cx, &Planning { chips, ..*planning }, &Selected::default())
     })
 }
@@ -395,7 +395,10 @@ fn best(
     &Names { counters, tables, shared, .. }: &Names<'_>,
     (progress, chips): (&mut Progress, u64),
 ) -> Result<Best, Diagnostic> {
-    let unit = unit(search.model);
+    let unit = match search.effort.meeting() {
+        Meeting::Anywhere | Meeting::Hbm => unit(search.model),
+        Meeting::PlainHbm => GROUP_BYTES,
+    };
     let (numbering, memory) = ((search.axes, counters, tables), (shared, &progress.in_place));
     let reads = |fallbacks: &Fallbacks| {
         let kernel = read(cx.ctx, cx.module, func, numbering, memory, (search.machine, unit), fallbacks)?;
@@ -641,7 +644,7 @@ fn together(
     kernel: &Kernel,
     mut outcomes: Vec<Rc<Outcome>>,
 ) -> Result<Vec<Rc<Outcome>>, Diagnostic> {
-    if search.effort.is_apart() {
+    if search.effort.meeting() != Meeting::Anywhere {
         return Ok(outcomes);
     }
     for (steps, part) in straight_parts(kernel) {
