@@ -28,6 +28,8 @@ pub struct Array {
     pub most_padding: MostPadding,
     /// Number of the last axes that have no padding between them.
     pub joined: usize,
+    /// Elements from the start of a row to the next one, if the rows are those of another array.
+    pub row: Option<u64>,
     /// The windows that its axes count, if it is an image.
     pub image: Option<Image>,
     /// The terms of the windows that its axes count, if it is an array without copies of them.
@@ -125,6 +127,9 @@ impl Array {
     /// unit, whole packets, or whole groups of 8 bytes.
     #[must_use]
     pub fn pitch(&self, count: u64) -> u64 {
+        if let Some(row) = self.row {
+            return row;
+        }
         let groups = whole_groups(count, self.dtype);
         let unit = (self.unit * 8 / u64::from(self.dtype.bits())).max(1);
         let units = count.next_multiple_of(unit);
@@ -149,7 +154,7 @@ impl Array {
 
     /// Elements from the start of a row of several axes to the next one: also whole positions of the slowest of them,
     /// which have `within` elements.
-    fn joined_pitch(&self, count: u64, within: u64) -> u64 {
+    pub fn joined_pitch(&self, count: u64, within: u64) -> u64 {
         let group = whole_groups(1, self.dtype);
         let ends = |step: u64| {
             let mut whole = within;

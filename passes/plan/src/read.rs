@@ -231,6 +231,7 @@ impl Reader<'_> {
             unit: self.shared.written_rows(value).map_or(self.unit, |layout| layout.unit),
             most_padding: self.shared.padding(value).unwrap_or(MostPadding::Packets),
             joined: 1,
+            row: None,
             image: None,
             view: None,
         })
@@ -425,6 +426,11 @@ impl Reader<'_> {
         names.iter().filter(|axis| self.size(axis) > 1).cloned().collect()
     }
 
+    /// The positions of several axes.
+    fn count(&self, names: &[Arc<str>]) -> u64 {
+        names.iter().map(|axis| self.size(axis)).product()
+    }
+
     fn size(&self, axis: &str) -> u64 {
         self.axes.id(axis).map_or(1, |id| self.axes.size(id))
     }
@@ -608,7 +614,7 @@ impl Reader<'_> {
         self.push(Work::Region(Box::new(work)), inputs, numbers.clone(), first);
         for ((&(value, _), number), axes) in outputs.iter().zip(numbers).zip(wanted) {
             let Some(value) = value.filter(|_| self.arrays[number].axes != axes) else { continue };
-            let number = self.reordered(first, number, axes);
+            let number = self.reordered(first, number, axes, 1);
             self.known.insert(value, number);
         }
         Ok(extra)
@@ -689,7 +695,7 @@ impl Reader<'_> {
         let output = self.add(last, out);
         self.push(Work::Contraction(Box::new(problem)), inputs, vec![output], *op);
         if moves {
-            let number = self.reordered(*op, output, wanted);
+            let number = self.reordered(*op, output, wanted, 1);
             self.known.insert(last, number);
         }
         Ok(())
@@ -724,7 +730,8 @@ impl Reader<'_> {
         Ok(Factors { numbers, arrays, prologues, summed })
     }
 
-    /// The summed axes: in any order that is the one of the larger operand, so that fewer elements move.
+    /// The summed axes: in any order that is the one of the operand whose last one is longer, so that others move in
+    /// long rows; of equals that of the larger one, so that fewer elements move.
     fn in_largest_order(
         &self,
         op: Contract<'_>,
@@ -736,9 +743,13 @@ impl Reader<'_> {
             return Ok(summed);
         }
         let arrays = numbers.map(|number| &self.arrays[number]);
-        let size = |array: &Array| array.axes.iter().map(|axis| self.size(axis)).product::<u64>();
-        let larger = if size(arrays[1]) > size(arrays[0]) { arrays[1] } else { arrays[0] };
-        Ok(larger.axes.iter().filter(|axis| summed.contains(axis)).cloned().collect())
+        let rank = |array: &Array| {
+            let last = array.axes.iter().rfind(|axis| summed.contains(axis) && self.size(axis) > 1);
+            let row = last.map_or(1, |axis| self.size(axis) * u64::from(array.dtype.bits()) / 8);
+            (row.min(self.unit), array.axes.iter().map(|axis| self.size(axis)).product::<u64>())
+        };
+        let best = if rank(arrays[1]) > rank(arrays[0]) { arrays[1] } else { arrays[0] };
+        Ok(best.axes.iter().filter(|axis| summed.contains(axis)).cloned().collect())
     }
 
     /// A contraction of `factors` whose sums have the format `accumulator`, and whose result is `out`.

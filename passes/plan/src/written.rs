@@ -101,8 +101,17 @@ fn matching(
     let is_written = |layout: &Layout| {
         let Layout { axes: order, unit, most_padding } = layout.clone();
         let (name, dtype) = (String::new(), value.dtype);
-        let array =
-            Array { name, dtype, axes: order, unit, most_padding, joined: 1, image: None, view: None };
+        let array = Array {
+            name,
+            dtype,
+            axes: order,
+            unit,
+            most_padding,
+            joined: 1,
+            row: None,
+            image: None,
+            view: None,
+        };
         array.ty(ctx, axes) == written
     };
     layouts.into_iter().find(is_written)

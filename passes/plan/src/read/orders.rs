@@ -31,7 +31,7 @@ impl Reader<'_> {
         for (slot, number) in &mut region.inputs {
             let axes = region.values[*slot].array.axes.clone();
             if self.long(&axes) != self.long(&self.arrays[*number].axes) {
-                *number = self.reordered(op, *number, axes);
+                *number = self.reordered(op, *number, axes, 1);
             }
         }
     }
@@ -44,22 +44,29 @@ impl Reader<'_> {
         let mut in_roles = |number: usize, own: &[Arc<str>]| {
             let free = own.iter().filter(|axis| !batch.contains(axis) && !summed.contains(axis));
             let axes: Vec<Arc<str>> = batch.iter().chain(free).chain(summed).cloned().collect();
-            if self.long(&axes) == self.long(own) { number } else { self.reordered(op, number, axes) }
+            if self.long(&axes) == self.long(own) { number } else { self.reordered(op, number, axes, 1) }
         };
         [in_roles(numbers[0], &first), in_roles(numbers[1], &second)]
     }
 
     /// The number of an array with the elements of another one and their axes in another order. Transfers within HBM
     /// move whole rows; pipelines move elements that are apart, since a part of a unit of HBM takes as long as many
-    /// whole ones (book 11).
-    pub(super) fn reordered(&mut self, op: OpRef<'_>, number: usize, axes: Vec<Arc<str>>) -> usize {
+    /// whole ones (book 11), and leave no padding between the last `joined` axes.
+    pub(super) fn reordered(
+        &mut self,
+        op: OpRef<'_>,
+        number: usize,
+        axes: Vec<Arc<str>>,
+        joined: usize,
+    ) -> usize {
         let source = &self.arrays[number];
         if self.rows_stay(source, &axes) || self.fallbacks.moves.contains(&op.id) {
             let terms: Vec<Expr> = axes.iter().map(|axis| Expr::axis(axis)).collect();
             return self.under(op, number, [terms.clone(), terms], ("ordered", axes));
         }
         let source = source.clone();
-        let out = Array { name: format!("{}_ordered", source.name), axes, joined: 1, ..source.clone() };
+        let out =
+            Array { name: format!("{}_ordered", source.name), axes, joined, row: None, ..source.clone() };
         self.arrays.push(out.clone());
         let result = self.arrays.len() - 1;
         let copy = Computation::Map { expression: None, operands: vec![0], cast: None };

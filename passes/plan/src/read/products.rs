@@ -29,7 +29,7 @@ impl Reader<'_> {
         let result = self.result(*op)?;
         let array = self.region.values[result].array.clone();
         let name = format!("{}_products", array.name);
-        let products = self.new_slot(Array { name, axes, ..array });
+        let products = self.new_slot(Array { name, axes, row: None, ..array });
         let expression = Some(Expression {
             names: ["x", "y"].map(Into::into).into(),
             term: Term::Call("mul".into(), vec![Term::Name(0), Term::Name(1)]),

@@ -48,7 +48,7 @@ impl Reader<'_> {
                 result
             } else {
                 let array = self.region.values[result].array.clone();
-                self.new_slot(Array { dtype, axes: axes.clone(), ..array })
+                self.new_slot(Array { dtype, axes: axes.clone(), row: None, ..array })
             };
             let computation = Computation::Reduce { op, operand, axis: Arc::clone(axis), order };
             self.region.operations.push(Operation { computation, result: target });
@@ -137,7 +137,7 @@ impl Reader<'_> {
         if neighbours(&axes).is_none() {
             axes.retain(|axis| !parts.contains(axis));
             axes.extend_from_slice(&parts);
-            number = self.reordered(op, number, axes.clone());
+            number = self.reordered(op, number, axes.clone(), parts.len());
         }
         let inner = neighbours(&axes).unwrap_or(axes.len());
         let mut after: Vec<Arc<str>> = axes.into_iter().filter(|axis| !parts.contains(axis)).collect();

@@ -100,10 +100,14 @@ impl Reader<'_> {
         (role, axes): (&str, Vec<Arc<str>>),
     ) -> usize {
         let source = self.arrays[number].clone();
-        // Rows without padding between their axes stay where they are, if the next ones begin right after them too.
-        let unit = if source.joined > 1 { GROUP_BYTES } else { source.unit };
+        // Rows of several axes stay where they are as rows of one.
+        let inner = &source.axes[source.axes.len().saturating_sub(source.joined)..];
+        let whole = matches!(after.last(), Some(Expr::Axis(last)) if self.size(last) == self.count(inner));
+        let row = (source.joined > 1 && whole)
+            .then(|| source.joined_pitch(self.count(inner), self.count(inner.get(1..).unwrap_or_default())));
+        let unit = if source.joined > 1 && !whole { GROUP_BYTES } else { source.unit };
         let name = format!("{}_{role}", source.name);
-        let out = Array { name, axes, joined: 1, unit, ..source.clone() };
+        let out = Array { name, axes, joined: 1, row, unit, ..source.clone() };
         self.arrays.push(out.clone());
         let result = self.arrays.len() - 1;
         let work = Work::Single(Box::new(Single { kind: Move::Relabel { source, before, after }, out }));
@@ -130,7 +134,8 @@ impl Reader<'_> {
         let typed = self.array(result, &self.name(result), op)?;
         let natural = after.iter().flat_map(|term| term.axis_names(self.axes)).collect();
         let axes = if self.has_typed_order(result) { typed.axes } else { natural };
-        Ok(Array { name: typed.name, axes, ..source.clone() })
+        let row = source.row.filter(|_| axes.last() == source.axes.last());
+        Ok(Array { name: typed.name, axes, row, ..source.clone() })
     }
 
     /// Values one after the other along an axis.

@@ -63,6 +63,7 @@ impl Reader<'_> {
             name: format!("{}_{name}", all.name),
             dtype: DType::I32,
             axes,
+            row: None,
             ..all.clone()
         };
         let index = self.slot(*op, rows.index)?;
