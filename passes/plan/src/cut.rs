@@ -60,12 +60,13 @@ pub struct Cut {
     parts: Parts,
 }
 
-/// Numbers of iterations of a loop that divide `slowest` positions evenly: of each power of two up to `most` and the
-/// next one, the first of these.
+/// Numbers of iterations of a loop, at most `most`, that divide `slowest` positions evenly: from each power of two to
+/// the next one, the first of these.
 pub fn tile_counts(slowest: u64, most: u64) -> impl Iterator<Item = u64> {
     let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(2));
     let divides = move |count: &u64| slowest.is_multiple_of(*count);
-    powers.take_while(move |power| *power <= most).filter_map(move |power| (power..2 * power).find(divides))
+    let range = move |power: u64| power..(2 * power).min(most.saturating_add(1));
+    powers.take_while(move |power| *power <= most).filter_map(move |power| range(power).find(divides))
 }
 
 impl Group {
