@@ -2,6 +2,7 @@
 //! positions: rows along several axes of odd sizes are few for each of them, and many together.
 
 use crate::counters::{declare, unused};
+use crate::order::ReduceOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr};
@@ -10,7 +11,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, ValueId};
 use visa_ir::verify::verify;
 use visa_mapping::facts::mappings;
+use visa_mapping::ops::contract::Contract;
 use visa_mapping::ops::func::{RETURN, signature};
+use visa_mapping::ops::reduce::Reduce;
 use visa_mapping::ops::rename::{Merge, Split};
 use visa_mapping::ops::{cast, constant, contract, map, reduce, where_};
 use visa_mapping::tensor::attrs::MAP;
@@ -128,7 +131,7 @@ impl Run {
             let op = module.op(ctx, id);
             let lists: Vec<(String, Expr)> = mappings(op)
                 .filter_map(|(clause, list)| {
-                    let names = axis_list(&list).ok()?;
+                    let names = in_any_order(op, axis_list(&list).ok()?);
                     let list = Expr::pair(self.within(&names).iter().map(|axis| Expr::axis(axis)));
                     Some((clause.name.to_string(), list))
                 })
@@ -222,7 +225,7 @@ impl Neighbours {
             op.results().iter().filter_map(value).for_each(|value| own.add(&value.axes));
             for (_, list) in mappings(op) {
                 match axis_list(&list) {
-                    Ok(names) => own.add(&names),
+                    Ok(names) => own.add(&in_any_order(op, names)),
                     Err(_) => own.fixed.extend(list.axis_names(axes)),
                 }
             }
@@ -263,6 +266,17 @@ impl Neighbours {
         };
         firsts.map(run).filter(|run| run.len() > 1).collect()
     }
+}
+
+/// The axes that a clause lists; those of a sum or an extremum in any order in that of its operand.
+fn in_any_order(op: OpRef<'_>, mut names: Vec<Arc<str>>) -> Vec<Arc<str>> {
+    let reduces = Reduce::cast(op)
+        .is_some_and(|op| ReduceOrder::of(op).is_ok_and(|own| own == Some(ReduceOrder::Free)));
+    let sums = Contract::cast(op).is_some_and(|op| op.free());
+    if let Some(value) = op.operand_type::<Value>(0).filter(|_| reduces || sums) {
+        names.sort_by_key(|axis| value.axes.iter().position(|own| own == axis));
+    }
+    names
 }
 
 /// Returns true if an operation takes values along any axes, and lists those that it needs in order.

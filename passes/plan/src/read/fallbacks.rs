@@ -16,6 +16,8 @@ pub enum Form {
     Batches,
     /// The last axis of both operands and the result has padding, so that slices divide several odd axes.
     BatchRows,
+    /// Several summed axes are one axis.
+    Sums,
     /// Products of elements that the vector engine adds.
     Products,
 }
@@ -81,6 +83,7 @@ impl Fallbacks {
             Form::Windows => &mut other.windows,
             Form::Batches => &mut other.batches,
             Form::BatchRows => &mut other.batch_rows,
+            Form::Sums => &mut other.sums,
             Form::Products => &mut other.products,
         };
         let before = known.len();
@@ -108,8 +111,12 @@ impl Form {
             (Self::BatchRows, Work::Contraction(problem)) => {
                 problem.has_several_batches() && !problem.batch.last.is_power_of_two()
             }
+            (Self::Sums, Work::Contraction(problem)) => problem.sum.axes.len() > 1 && !has_windows(work),
             (Self::Products, Work::Contraction(problem)) => may_multiply(problem),
-            (Self::Batches | Self::BatchRows | Self::Products, Work::Region(_) | Work::Single(_)) => false,
+            (
+                Self::Batches | Self::BatchRows | Self::Sums | Self::Products,
+                Work::Region(_) | Work::Single(_),
+            ) => false,
         }
     }
 }
