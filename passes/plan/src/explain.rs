@@ -87,7 +87,7 @@ fn runner_up(work: &Work, best: &Candidate, next: &Candidate, unit: &str) -> Str
     let differences: Vec<String> =
         lines(work, &next.plan).into_iter().filter(|line| !before.contains(line)).collect();
     let differences = if differences.is_empty() {
-        "it differs by nothing of the above".to_owned()
+        "its decisions above are the same".to_owned()
     } else {
         differences.join("; ")
     };
@@ -118,7 +118,9 @@ fn places(search: &Search<'_>, work: &Work, best: &Candidate) -> Vec<String> {
 /// The reason why a search ended.
 fn ending(ending: Ending) -> &'static str {
     match ending {
-        Ending::Complete => "the search is complete: no other plan ranks within a twentieth of the best one",
+        Ending::Complete => {
+            "the search is complete: all plans that rank within a twentieth of the best one were priced"
+        }
         Ending::Nodes => "the search ended at its limit of plans: others rank near the best one",
         Ending::Time => "the time limit ended the search: another machine may find another plan",
     }

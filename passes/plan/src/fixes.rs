@@ -1,5 +1,6 @@
 //! Changes of an operation for which no plan fits the machine.
 
+use crate::contraction::layout::{PACKET_BYTES, elements};
 use std::sync::Arc;
 use visa_ir::module::OpRef;
 use visa_mapping::ops::contract::Contract;
@@ -10,6 +11,24 @@ use visa_mapping::tensor::value::{Value, axis_list};
 #[must_use]
 pub fn fix(op: OpRef<'_>) -> Option<String> {
     narrow_layout(op).or_else(|| several_axes(op))
+}
+
+/// The order of the sum of a contraction that no packet has, and the change of it: products are summed one by one, or
+/// the neighbours in a packet as a tree (book 18).
+#[must_use]
+pub fn other_tree(op: OpRef<'_>) -> Option<(String, String)> {
+    let contract = Contract::cast(op)?;
+    let sums = op.result_type::<Value>(0).filter(|sums| sums.dtype.is_float() && !contract.free())?;
+    let dtype = op.operand_type::<Value>(0)?.dtype;
+    let (tree, packet) = (u64::try_from(contract.tree().ok()?).ok()?, elements(PACKET_BYTES, dtype));
+    if tree == 1 || tree == packet {
+        return None;
+    }
+    let message = format!(
+        "found sums of {} with trees of {tree} neighbours, expected 1, or the {packet} products of a packet",
+        sums.dtype
+    );
+    Some((message, format!("write `tree {packet}`, or `free` if the order may be any")))
 }
 
 /// The change of an operand of less than a byte whose innermost axis is not summed: packets fetch whole bytes.

@@ -103,6 +103,10 @@ pub fn of_region(planned: &PlannedRegion<'_>, ways: &Ways) -> Vec<String> {
             }),
         ];
         let uses: Vec<String> = uses.into_iter().flatten().collect();
+        // A value that the pipeline converts on its way is nowhere.
+        if uses.is_empty() {
+            continue;
+        }
         all.push(format!(
             "`%{}` takes {} of data memory in a slice: {}",
             value.array.name,

@@ -6,7 +6,7 @@ use crate::collapse::Collapses;
 use crate::counters::Counters;
 use crate::effort::{Effort, Ending, Lowered, Meeting, limit};
 use crate::explain::remark;
-use crate::fixes::fix;
+use crate::fixes::{fix, other_tree};
 use crate::flow::Ways;
 use crate::joint::Joint;
 use crate::joint::assemble::Assembly;
@@ -613,6 +613,9 @@ fn impossible(cx: &PassCx<'_>, refused: &Refused) -> Diagnostic {
     }
     let message = format!("no plan of `{op}` fits the machine");
     let error = Diagnostic::error("plan-kernel", op.span(), message);
+    if let Some((message, fix)) = other_tree(op) {
+        return error.note(message, Some(op.clause_span("tree"))).fix(fix);
+    }
     let error = match why {
         Some(why) => error.note(format!("the first plan was refused: {}", why.message), None),
         None if operations > 1 => error.note(
