@@ -204,7 +204,7 @@ fn inside(module: &Module, ctx: &Context, func: OpId) -> Vec<OpId> {
     module.op(ctx, func).regions().iter().flat_map(|&block| module.walk(block)).collect()
 }
 
-/// Which axis is next to which one in all lists of axes of a function.
+/// The neighbours of each axis in all lists of axes of a function.
 #[derive(Default)]
 struct Neighbours {
     /// The axis after each one; `None` if it is the last one of a list, or differs.

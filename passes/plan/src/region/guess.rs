@@ -289,7 +289,7 @@ struct Loop {
     once: u64,
     /// The pipelines before it.
     counted: u64,
-    /// The stores before it, which follow these pipelines, and the loads of what they store.
+    /// The stores before it, which follow these pipelines, and the loads of the same values.
     stored: u64,
     /// The loads of the first iteration that need none of these.
     first: u64,
