@@ -133,7 +133,9 @@ impl Coverage {
         let [PlacedDigit { digit: whole, .. }] = elements.digits[..] else {
             return Err(refuse("not all of its positions are held".to_owned()));
         };
-        if saturated(last) >= size || !elements.origin.is_empty() {
+        // Padding in front of the digit, or among the positions, is none of its coordinates.
+        let whole_term = saturated(whole.live) == size && elements.base == 0 && elements.origin.is_empty();
+        if saturated(last) >= size || !whole_term {
             return Err(refuse("not all of its positions are held".to_owned()));
         }
         let (axis, axis_size) = (whole.axis, whole.axis_size);
