@@ -5,7 +5,7 @@ use crate::counters::{declare, unused};
 use crate::order::ReduceOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use visa_algebra::{Axes, Expr};
+use visa_algebra::{Axes, Expr, MAX_SIZE};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, ValueId};
@@ -105,7 +105,11 @@ impl Run {
         let odd = sizes.iter().any(|size| !size.is_power_of_two());
         let long = sizes.iter().filter(|size| **size > 1).count() > 1;
         let size = sizes.iter().try_fold(1_u64, |all, size| all.checked_mul(*size))?;
-        (odd && long).then(|| Self { parts: parts.to_vec(), whole: unused(&parts.concat(), axes), size })
+        (odd && long && size <= MAX_SIZE).then(|| Self {
+            parts: parts.to_vec(),
+            whole: unused(&parts.concat(), axes),
+            size,
+        })
     }
 
     /// Names with the axis instead of the parts.
