@@ -3,6 +3,7 @@
 
 use crate::counters::{declare, unused};
 use crate::order::ReduceOrder;
+use crate::read::permuted::is_permutation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr, MAX_SIZE};
@@ -14,7 +15,7 @@ use visa_mapping::facts::mappings;
 use visa_mapping::ops::contract::Contract;
 use visa_mapping::ops::func::{RETURN, signature};
 use visa_mapping::ops::reduce::Reduce;
-use visa_mapping::ops::rename::{Merge, Split};
+use visa_mapping::ops::rename::{Merge, Rearrange, Split};
 use visa_mapping::ops::{cast, constant, contract, map, reduce, where_};
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::tensor::value::{Value, axis_list, value_type};
@@ -296,4 +297,5 @@ fn takes_any_axes(op: OpRef<'_>) -> bool {
         &RETURN,
     ];
     all.iter().any(|decl| op.is(decl))
+        || Rearrange::cast(op).is_some_and(|op| is_permutation(op).is_ok_and(|permutes| permutes))
 }

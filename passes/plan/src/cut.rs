@@ -11,6 +11,8 @@ use visa_select::rules::rule::cuts_padding;
 pub struct Group {
     /// The axes, slowest first.
     pub axes: Arc<[Arc<str>]>,
+    /// The positions of each axis that are one position of the group.
+    pub blocks: Arc<[u64]>,
     /// Those with more than one position, and their sizes.
     pub long: Arc<[(Arc<str>, u64)]>,
     /// Number of positions.
@@ -73,15 +75,22 @@ impl Group {
     /// The axes as one dimension.
     #[must_use]
     pub fn new(names: &[Arc<str>], axes: &Axes) -> Self {
-        let size = |name: &Arc<str>| axes.id(name).map(|id| axes.size(id));
+        Self::in_blocks(names, |_| 1, axes)
+    }
+
+    /// Blocks of the axes as one dimension: `block` has the positions of one, which divide the axis.
+    #[must_use]
+    pub fn in_blocks(names: &[Arc<str>], block: impl Fn(&str) -> u64, axes: &Axes) -> Self {
+        let size = |name: &Arc<str>| axes.id(name).map(|id| axes.size(id) / block(name));
         let all: Vec<(Arc<str>, u64)> =
             names.iter().filter_map(|name| Some((Arc::clone(name), size(name)?))).collect();
+        let blocks = names.iter().map(|name| block(name)).collect();
         let sizes: Vec<u64> = all.iter().map(|(_, size)| *size).collect();
         let long = all.into_iter().filter(|(_, size)| *size > 1).collect();
         let (size, slowest) = (sizes.iter().product(), sizes.iter().take(1).product());
         let from_last = |at: usize| sizes.iter().rev().nth(at).copied().unwrap_or(1);
         let (last, rows) = (from_last(0), from_last(1));
-        Self { axes: names.into(), long, size, slowest, row: None, last, rows }
+        Self { axes: names.into(), blocks, long, size, slowest, row: None, last, rows }
     }
 
     /// The axes as one dimension, the last one with padding up to `row` positions.
@@ -94,7 +103,11 @@ impl Group {
     /// The mapping of the whole group.
     #[must_use]
     pub fn mapping(&self) -> Expr {
-        let mut terms: Vec<Expr> = self.axes.iter().map(|name| Expr::axis(name)).collect();
+        let term = |(name, block): (&Arc<str>, &u64)| match block {
+            1 => Expr::axis(name),
+            block => Expr::axis(name).stride(*block),
+        };
+        let mut terms: Vec<Expr> = self.axes.iter().zip(&*self.blocks).map(term).collect();
         if let (Some(row), Some(last)) = (self.row, self.axes.last()) {
             terms.pop();
             terms.push(self.columns(last, row));
@@ -155,7 +168,8 @@ impl Cut {
     /// The axis that the tiles divide, and how much of it a tile has.
     #[must_use]
     pub fn first_tile(&self) -> Option<(Arc<str>, u64)> {
-        Some((Arc::clone(self.group.axes.first()?), self.group.slowest / self.tiles))
+        let (axis, block) = self.group.axes.first().zip(self.group.blocks.first())?;
+        Some((Arc::clone(axis), self.group.slowest / self.tiles * block))
     }
 
     /// The mapping that counts the tiles.

@@ -1,6 +1,7 @@
 //! A region: maps, conversions and reductions that share one distribution. Their values stay in data memory from one
 //! pipeline to the next.
 
+pub mod blocks;
 pub mod choose;
 pub mod coordinates;
 pub mod emit;
@@ -18,10 +19,12 @@ pub mod turn;
 pub mod within;
 
 use crate::array::Array;
+use crate::cut::Group;
 use crate::expressions::{KnownPasses, VectorPass, computed};
 use crate::order::ReduceOrder;
 use crate::tables::FetchTable;
 use std::sync::Arc;
+use visa_algebra::Axes;
 use visa_mapping::expression::Expression;
 use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{Comparisons, DType, ReduceName};
@@ -168,6 +171,14 @@ impl Region {
         self.operations.len() == 1 && self.operations.iter().all(copies)
     }
 
+    /// The axes that a choice divides, as one dimension.
+    #[must_use]
+    pub fn divided(&self, choice: &RegionChoice, axes: &Axes) -> Group {
+        let (first, count) = choice.rows;
+        let blocks = self.blocks(choice.blocks, axes);
+        Group::in_blocks(&self.rows[first..first + count], |axis| blocks.of(axis).unwrap_or(1), axes)
+    }
+
     /// The passes of the map that is operation `number`; `None` if it has no expression, or no passes were found.
     #[must_use]
     pub fn passes(&self, number: usize) -> Option<&[VectorPass]> {
@@ -203,10 +214,12 @@ pub struct DividedSum {
 }
 
 /// A plan of a region, as a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegionChoice {
     /// The first and the number of the axes of the region's rows that are divided; slices hold the others whole.
     pub rows: (usize, usize),
+    /// Positions of a block of each of the two axes that are turned; 0 without blocks.
+    pub blocks: [u64; 2],
     /// Clusters that divide the rows.
     pub clusters: u64,
     /// Slices that divide the rows.

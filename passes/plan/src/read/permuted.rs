@@ -85,7 +85,7 @@ impl Reader<'_> {
 const ELEMENTWISE: [&OpDecl; 5] = [&map::DECL, &cast::DECL, &reduce::DECL, &where_::DECL, &where_::COMPARE];
 
 /// Returns true if a rearrangement changes the order of axes alone.
-fn is_permutation(op: Rearrange<'_>) -> Result<bool, Diagnostic> {
+pub fn is_permutation(op: Rearrange<'_>) -> Result<bool, Diagnostic> {
     let (from, to) = (axis_list(&*op.from()?), axis_list(&*op.to()?));
     Ok(matches!((from, to), (Ok(from), Ok(to)) if from == to))
 }

@@ -135,7 +135,15 @@ impl Reader<'_> {
         let natural = after.iter().flat_map(|term| term.axis_names(self.axes)).collect();
         let axes = if self.has_typed_order(result) { typed.axes } else { natural };
         let row = source.row.filter(|_| axes.last() == source.axes.last());
-        Ok(Array { name: typed.name, axes, row, ..source.clone() })
+        // Rows of an axis stay where they are as rows of its digits.
+        let digits = after.last().map_or_else(Vec::new, |last| last.axis_names(self.axes));
+        let count = self.count(&digits);
+        let stays = digits.len() > 1
+            && !self.shared.has(result)
+            && axes.ends_with(&digits)
+            && source.pitch(count) == source.joined_pitch(count, self.count(&digits[1..]));
+        let joined = if stays { digits.len() } else { source.joined };
+        Ok(Array { name: typed.name, axes, row, joined, ..source.clone() })
     }
 
     /// Values one after the other along an axis.

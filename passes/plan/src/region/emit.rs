@@ -337,6 +337,13 @@ impl PlannedRegion<'_> {
     ) -> Result<ValueId, Diagnostic> {
         let array = self.array(operation.result);
         let Some((streamed, others)) = self.streamed(operands) else { return Err(unwritten(array)) };
+        if expression.is_none()
+            && cast.is_none()
+            && let Some(matrices) = self.turned_copy(streamed, array)
+        {
+            let stream = self.turned_stream(writer, held, streamed, &matrices)?;
+            return self.commit(writer, array, stream);
+        }
         let Some(count) = self.pieces(operands, array) else { return Err(too_large(array)) };
         let mut result = if count == 1 { None } else { Some(self.empty(writer, array)?) };
         for piece in self.divided(array, count) {
@@ -524,8 +531,8 @@ impl PlannedRegion<'_> {
         let turned = self.turned(operand, lanes);
         let whole = if turned.is_some() { &lanes.neighbours() } else { lanes };
         let [time, packet] = whole.fetched().map(|map| self.tidy(map));
-        let Some(rows) = turned else { return self.fetch(writer, held, operand, [&time, &packet]) };
-        let source = self.turn(writer, held, operand, lanes, rows)?;
+        let Some(matrices) = turned else { return self.fetch(writer, held, operand, [&time, &packet]) };
+        let source = self.turn(writer, held, operand, &matrices)?;
         let (name, formats) = (&self.array(operand).name, self.read_formats(operand));
         self.fetch_from(writer, (source, name), formats, [&time, &packet])
     }

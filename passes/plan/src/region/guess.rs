@@ -35,26 +35,18 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
     let mut all = Vec::new();
     let size = |name: &Arc<str>| axes.id(name).map_or(1, |id| axes.size(id));
     let held = region.values.iter().map(|value| value.array.axes.iter().map(size).product::<u64>()).sum();
-    for rows in ranges {
-        let group = Group::new(&region.rows[rows.0..rows.0 + rows.1], axes);
+    let whole = (0, region.rows.len());
+    let ranges = ranges.into_iter().map(|rows| (rows, [0; 2]));
+    let blocks = region.block_sizes(axes).into_iter().map(|blocks| (whole, blocks));
+    for (rows, blocks) in ranges.chain(blocks) {
+        let choice = RegionChoice { rows, blocks, ..RegionChoice::default() };
+        let group = region.divided(&choice, axes);
         for tiles in tiles(&group, held, machine) {
             for clusters in powers(topology.clusters_per_chip) {
                 for slices in powers(topology.slices_per_cluster) {
                     let used = |sum: &Option<DividedSum>| slices * sum.map_or(1, |sum| sum.slices);
                     for &sum in sums.iter().filter(|sum| used(sum) <= topology.slices_per_cluster) {
-                        let (multiple, neighbours, apart) = (1, false, false);
-                        let choice = RegionChoice {
-                            rows,
-                            clusters,
-                            slices,
-                            multiple,
-                            tiles,
-                            sum,
-                            neighbours,
-                            apart,
-                            spread: false,
-                            queues: false,
-                        };
+                        let choice = RegionChoice { clusters, slices, tiles, sum, multiple: 1, ..choice };
                         for choice in orders(region, choice, group.size, axes) {
                             all.push(choice);
                             all.extend(reduces.then_some(RegionChoice { apart: true, ..choice }));
@@ -204,7 +196,11 @@ impl PlannedRegion<'_> {
         match computation {
             Computation::Map { expression: None, cast, operands } => {
                 let width = if cast.is_none() { self.copied(result) } else { LANES };
-                let cycles = |slot| self.streamed_packets(slot, result, width).accesses + self.latency();
+                let turned = |slot| self.turned_copy(slot, result).filter(|_| cast.is_none());
+                let cycles = |slot| match turned(slot) {
+                    Some(matrices) => matrices.cycles(),
+                    None => self.streamed_packets(slot, result, width).accesses + self.latency(),
+                };
                 let cast = u64::from(cast.is_some());
                 operands.iter().take(1).map(|&slot| (slot, cycles(slot) + cast)).collect()
             }

@@ -13,7 +13,7 @@ pub struct ReducedLanes {
     /// The dimension of the lanes.
     lanes: Local,
     /// The other dimensions, slowest first.
-    others: Vec<Expr>,
+    others: Vec<Local>,
     /// Number of their positions.
     steps: u64,
     /// True if the lanes hold the reduced axis.
@@ -38,8 +38,7 @@ impl ReducedLanes {
         let lanes = if in_lanes { Some(reduced.clone()) } else { local.pop() };
         let lanes = lanes.unwrap_or_else(|| Local::new(Expr::Literal(1), 1));
         let steps = local.iter().map(|own| own.size).product();
-        let others = local.into_iter().map(|own| own.map).collect();
-        Self { reduced, lanes, others, steps, in_lanes, are_neighbours, are_grouped }
+        Self { reduced, lanes, others: local, steps, in_lanes, are_neighbours, are_grouped }
     }
 
     /// The reduction of the same elements, where memory holds those of a packet next to each other.
@@ -66,19 +65,14 @@ impl ReducedLanes {
         self.steps * repeated * fetched.max(reduced) + if summed > 1 { summed } else { 0 } + LATENCY
     }
 
-    /// The lanes in groups of `rows` rows, and the reduced axis in packets.
-    pub(super) fn exchanged(&self, rows: u64) -> ([Expr; 2], [Expr; 2]) {
-        (self.lanes.packets(rows), self.reduced.packets(LANES))
-    }
-
-    /// Number of matrices of `rows` rows and a packet of columns.
-    pub(super) fn matrices(&self, rows: u64) -> u64 {
-        self.steps * (self.lanes.size / rows) * self.reduced.size.div_ceil(LANES)
+    /// The lanes, the reduced axis and the other dimensions.
+    pub(super) fn apart(&self) -> (Local, Local, Vec<Local>) {
+        (self.lanes.clone(), self.reduced.clone(), self.others.clone())
     }
 
     /// All dimensions but the lanes and the reduced one, around `inner`.
-    pub(super) fn time(&self, inner: impl IntoIterator<Item = Expr>) -> Expr {
-        side_by_side(self.others.iter().cloned().chain(inner))
+    fn time(&self, inner: impl IntoIterator<Item = Expr>) -> Expr {
+        side_by_side(self.others.iter().map(|own| own.map.clone()).chain(inner))
     }
 
     /// Time and packet of the fetch. The reduced axis is innermost in time: it takes as few slots of the accumulator

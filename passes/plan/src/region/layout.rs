@@ -2,7 +2,8 @@
 
 use crate::array::{Array, whole_groups};
 use crate::contraction::layout::{SUMS, in_memory};
-use crate::cut::{Cut, Group, Part, side_by_side};
+use crate::cut::{Cut, Part, side_by_side};
+use crate::region::blocks::Blocks;
 use crate::region::summed::{GroupContents, group_slices};
 use crate::region::{Region, RegionChoice};
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub const LANES: u64 = SUMS;
 pub struct RegionLayout<'a> {
     /// The rows.
     pub rows: Cut,
+    /// The axes of which slices divide blocks.
+    pub blocks: Blocks,
     /// The reduced axis that slices divide.
     pub sum: Option<Cut>,
     /// True if the unused slices are between the used ones.
@@ -90,8 +93,7 @@ impl<'a> RegionLayout<'a> {
     /// The layout of a choice; `None` if loops do not divide the rows.
     #[must_use]
     pub fn new(region: &Region, choice: &RegionChoice, axes: &'a Axes) -> Option<Self> {
-        let (first, count) = choice.rows;
-        let group = &Group::new(&region.rows[first..first + count], axes);
+        let group = &region.divided(choice, axes);
         if !group.slowest.is_multiple_of(choice.tiles) {
             return None;
         }
@@ -110,7 +112,8 @@ impl<'a> RegionLayout<'a> {
         } else {
             [cluster, slice, (Part::Time, rest)]
         };
-        let layout = Self { rows: Cut::new(group, choice.tiles, &parts), sum, spread: choice.spread, axes };
+        let (rows, blocks) = (Cut::new(group, choice.tiles, &parts), region.blocks(choice.blocks, axes));
+        let layout = Self { rows, blocks, sum, spread: choice.spread, axes };
         region.values.iter().all(|value| !layout.splits_rows(&value.array)).then_some(layout)
     }
 
@@ -195,7 +198,8 @@ impl<'a> RegionLayout<'a> {
         self.rows.group().axes.iter().any(|row| **row == *axis)
     }
 
-    /// The dimensions of a value in a slice, slowest first: the order of its axes. All its rows are one dimension.
+    /// The dimensions of a value in a slice, slowest first: the order of its axes. All its rows are one dimension,
+    /// around a block of the last one.
     #[must_use]
     pub fn local(&self, array: &Array) -> Vec<Local> {
         let last_row = array.axes.iter().rposition(|axis| self.is_row(axis));
@@ -203,6 +207,9 @@ impl<'a> RegionLayout<'a> {
         for (at, axis) in array.axes.iter().enumerate() {
             if last_row == Some(at) {
                 all.push(Local::new(self.rows.part(Part::Time), self.rows.count(Part::Time)));
+            }
+            if let Some(block) = self.blocks.of(axis) {
+                all.push(Local::new(Expr::axis(axis).modulo(block), block));
             } else if !self.is_row(axis) {
                 all.push(self.held(axis));
             }

@@ -1,0 +1,81 @@
+//! Blocks of a region whose values in HBM end with different axes, as a transposition's: a slice has a block of both
+//! axes, so that loads and stores both move runs of several elements.
+
+use crate::array::Array;
+use crate::region::{Computation, Region};
+use std::sync::Arc;
+use visa_algebra::Axes;
+
+/// Bytes of the runs of a block, from less than a request of DMA to more (book 11).
+const RUNS: [u64; 4] = [64, 128, 256, 512];
+
+/// The axes whose neighbouring positions stay in one slice, with the positions of a block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blocks(Vec<(Arc<str>, u64)>);
+
+impl Blocks {
+    /// Positions of a block along an axis; `None` if slices divide single positions, or none.
+    #[must_use]
+    pub fn of(&self, axis: &str) -> Option<u64> {
+        self.0.iter().find(|(own, _)| **own == *axis).map(|(_, block)| *block)
+    }
+
+    /// Returns true if there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Region {
+    /// The two axes that are innermost in values in HBM, if slices may divide both.
+    #[must_use]
+    pub fn turned_axes(&self, axes: &Axes) -> Option<[Arc<str>; 2]> {
+        let counts = |own: &Computation| matches!(own, Computation::Coordinates { .. });
+        if self.operations.iter().any(|operation| counts(&operation.computation)) {
+            return None;
+        }
+        let size = |axis: &Arc<str>| axes.id(axis).map_or(1, |id| axes.size(id));
+        let last = |array: &Array| array.axes.iter().rev().find(|axis| size(axis) > 1).cloned();
+        let stored = self.inputs.iter().chain(&self.outputs).map(|&slot| &self.values[slot].array);
+        let stored: Vec<&Array> = stored.collect();
+        let divided = |axis: &Arc<str>| self.rows.contains(axis);
+        for array in &stored {
+            let Some(first) = last(array).filter(divided) else { continue };
+            let others = stored.iter().filter(|other| other.position(&first).is_some());
+            let mut others = others.filter_map(|other| last(other)).filter(divided);
+            if let Some(second) = others.find(|other| *other != first && array.position(other).is_some()) {
+                return Some([first, second]);
+            }
+        }
+        None
+    }
+
+    /// The blocks of a number of positions of each of the turned axes; none for 0.
+    #[must_use]
+    pub fn blocks(&self, sizes: [u64; 2], axes: &Axes) -> Blocks {
+        let turned = self.turned_axes(axes).filter(|_| sizes != [0; 2]);
+        Blocks(turned.map_or_else(Vec::new, |turned| turned.into_iter().zip(sizes).collect()))
+    }
+
+    /// The numbers of positions of blocks: divisors of both axes, with runs of about as many bytes as a request.
+    #[must_use]
+    pub fn block_sizes(&self, axes: &Axes) -> Vec<[u64; 2]> {
+        let Some([first, second]) = self.turned_axes(axes) else { return Vec::new() };
+        let bits = self.inputs.iter().chain(&self.outputs).map(|&slot| self.values[slot].array.dtype.bits());
+        let bits = u64::from(bits.max().unwrap_or(u8::MAX.into()));
+        let sizes = |axis: &Arc<str>| {
+            let size = axes.id(axis).map_or(1, |id| axes.size(id));
+            let mut all: Vec<u64> = RUNS.iter().map(|run| divisor(size, run * 8 / bits)).collect();
+            all.dedup();
+            all
+        };
+        let seconds = sizes(&second);
+        sizes(&first).into_iter().flat_map(|one| seconds.iter().map(move |&other| [one, other])).collect()
+    }
+}
+
+/// The least divisor of `size` that is at least `run`, or `size` itself.
+fn divisor(size: u64, run: u64) -> u64 {
+    (run.max(1)..2 * run).find(|count| size.is_multiple_of(*count)).unwrap_or(size)
+}
