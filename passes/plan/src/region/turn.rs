@@ -85,7 +85,7 @@ impl PlannedRegion<'_> {
     }
 
     /// The matrices of a copy to `result`, if the Transpose Engine takes fewer cycles than packets that gather
-    /// their elements.
+    /// their elements. Columns have no padding, which the copy would leave out.
     #[must_use]
     pub fn turned_copy(&self, operand: Slot, result: &Array) -> Option<Matrices> {
         let (slot, value) = (self.region.values[operand].storage, &self.region.values[operand]);
@@ -94,7 +94,7 @@ impl PlannedRegion<'_> {
         }
         let (array, last) = (self.array(slot), self.layout.local(result).pop()?);
         let mut others = self.layout.local(array);
-        let columns = others.pop().filter(|columns| *columns != last)?;
+        let columns = others.pop().filter(|own| *own != last && own.size.is_multiple_of(LANES))?;
         let at = others.iter().position(|own| *own == last)?;
         let matrices = self.matrices(array, others.remove(at), columns, others)?;
         let gathered = self.streamed_packets(operand, result, self.copied(result)).accesses;
