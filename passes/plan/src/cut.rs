@@ -100,6 +100,17 @@ impl Group {
         Self { size: own.size / own.last.max(1) * row, row: Some(row), ..own }
     }
 
+    /// The axes as they are written, blocks of them as parts.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let term = |(name, block): (&Arc<str>, &u64)| match block {
+            1 => name.to_string(),
+            block => format!("{name} / {block}"),
+        };
+        let terms: Vec<String> = self.axes.iter().zip(&*self.blocks).map(term).collect();
+        format!("[{}]", terms.join(", "))
+    }
+
     /// The mapping of the whole group.
     #[must_use]
     pub fn mapping(&self) -> Expr {

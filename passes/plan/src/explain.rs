@@ -10,6 +10,7 @@ use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice};
 use crate::residency;
 use crate::search::{Candidate, Outcome, Plan, Search};
+use visa_algebra::Axes;
 use visa_cost::TimeUnit;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::span::Span;
@@ -28,7 +29,7 @@ pub fn remark(
     let unit = TimeUnit::of(search.machine).name();
     let message = format!("{}{}", counted(best.cycles, unit), bound(best));
     let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("plan-kernel", span, message) };
-    let decisions = place.into_iter().chain(lines(work, &best.plan));
+    let decisions = place.into_iter().chain(lines(work, &best.plan, search.axes));
     let all = decisions.into_iter().chain(places(search, work, best)).chain(best.binding.clone());
     let remark = all.fold(remark, |remark, line| remark.note(line, None));
     let (explored, pruned) = (counted(outcome.counted.explored, "plan"), outcome.counted.pruned);
@@ -52,7 +53,7 @@ pub fn remark(
     let Some(next) = outcome.lowered.iter().find(|next| next.cycles > best.cycles) else {
         return Some(remark);
     };
-    Some(remark.note(runner_up(work, best, next, unit), None))
+    Some(remark.note(runner_up((work, search.axes), best, next, unit), None))
 }
 
 /// The rank and the cycles of each plan, with a `~` in front if the plan has loops.
@@ -82,10 +83,10 @@ fn accuracy(lowered: &[Candidate]) -> Option<String> {
 }
 
 /// The runner-up: its decisions that differ, and the component of its report that is greater.
-fn runner_up(work: &Work, best: &Candidate, next: &Candidate, unit: &str) -> String {
-    let before = lines(work, &best.plan);
+fn runner_up((work, axes): (&Work, &Axes), best: &Candidate, next: &Candidate, unit: &str) -> String {
+    let before = lines(work, &best.plan, axes);
     let differences: Vec<String> =
-        lines(work, &next.plan).into_iter().filter(|line| !before.contains(line)).collect();
+        lines(work, &next.plan, axes).into_iter().filter(|line| !before.contains(line)).collect();
     let differences = if differences.is_empty() {
         "its decisions above are the same".to_owned()
     } else {
@@ -133,10 +134,10 @@ fn bound(best: &Candidate) -> String {
 }
 
 /// The decisions of a plan.
-fn lines(work: &Work, plan: &Plan) -> Vec<String> {
+fn lines(work: &Work, plan: &Plan, axes: &Axes) -> Vec<String> {
     match (work, plan) {
         (Work::Contraction(problem), Plan::Contraction(plan)) => contraction(problem, &plan.0, &plan.1),
-        (Work::Region(region), Plan::Region(choice)) => division(region, choice),
+        (Work::Region(region), Plan::Region(choice)) => division(region, choice, axes),
         (Work::Single(single), Plan::Single) => vec![single.explain()],
         (Work::Single(_), Plan::Contraction(_) | Plan::Region(_))
         | (Work::Contraction(_), Plan::Region(_) | Plan::Single)
@@ -146,7 +147,7 @@ fn lines(work: &Work, plan: &Plan) -> Vec<String> {
 
 /// The axes of a group, for messages.
 fn axes(group: &Group) -> String {
-    format!("`[{}]`", group.axes.join(", "))
+    format!("`{}`", group.text())
 }
 
 fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<String> {
@@ -242,12 +243,11 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
     all
 }
 
-fn division(region: &Region, choice: &RegionChoice) -> Vec<String> {
-    let (first, count) = choice.rows;
-    let rows = region.rows[first..first + count].join(", ");
+fn division(region: &Region, choice: &RegionChoice, declared: &Axes) -> Vec<String> {
+    let rows = axes(&region.divided(choice, declared));
     let mut all = vec![match choice.clusters * choice.slices {
         1 => "one slice works".to_owned(),
-        _ => format!("{} x {} slices divide `[{rows}]`", choice.clusters, choice.slices),
+        _ => format!("{} x {} slices divide {rows}", choice.clusters, choice.slices),
     }];
     if choice.multiple > 1 {
         all.push(format!("each slice has a multiple of {} rows: the last ones are padding", choice.multiple));

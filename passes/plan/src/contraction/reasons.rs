@@ -11,7 +11,7 @@ use visa_mapping::expression::Expression;
 
 /// The axes of a group, as they are written.
 pub fn axes(group: &Group) -> String {
-    format!("[{}]", group.axes.join(", "))
+    group.text()
 }
 
 /// An expression of values with these names.
