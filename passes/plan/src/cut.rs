@@ -13,6 +13,8 @@ pub struct Group {
     pub axes: Arc<[Arc<str>]>,
     /// The positions of each axis that are one position of the group.
     pub blocks: Arc<[u64]>,
+    /// The axes whose last block ends with padding, and their sizes.
+    pub padded: Arc<[(Arc<str>, u64)]>,
     /// Those with more than one position, and their sizes.
     pub long: Arc<[(Arc<str>, u64)]>,
     /// Number of positions.
@@ -78,19 +80,23 @@ impl Group {
         Self::in_blocks(names, |_| 1, axes)
     }
 
-    /// Blocks of the axes as one dimension: `block` has the positions of one, which divide the axis.
+    /// Blocks of the axes as one dimension: `block` has the positions of one. The last block of an axis ends with
+    /// padding if they do not divide it.
     #[must_use]
     pub fn in_blocks(names: &[Arc<str>], block: impl Fn(&str) -> u64, axes: &Axes) -> Self {
-        let size = |name: &Arc<str>| axes.id(name).map(|id| axes.size(id) / block(name));
+        let size = |name: &Arc<str>| axes.id(name).map(|id| axes.size(id).div_ceil(block(name)));
         let all: Vec<(Arc<str>, u64)> =
             names.iter().filter_map(|name| Some((Arc::clone(name), size(name)?))).collect();
         let blocks = names.iter().map(|name| block(name)).collect();
+        let whole = |name: &Arc<str>| axes.id(name).map(|id| (Arc::clone(name), axes.size(id)));
+        let uneven = |(name, size): &(Arc<str>, u64)| !size.is_multiple_of(block(name));
+        let padded = names.iter().filter_map(whole).filter(uneven).collect();
         let sizes: Vec<u64> = all.iter().map(|(_, size)| *size).collect();
         let long = all.into_iter().filter(|(_, size)| *size > 1).collect();
         let (size, slowest) = (sizes.iter().product(), sizes.iter().take(1).product());
         let from_last = |at: usize| sizes.iter().rev().nth(at).copied().unwrap_or(1);
         let (last, rows) = (from_last(0), from_last(1));
-        Self { axes: names.into(), blocks, long, size, slowest, row: None, last, rows }
+        Self { axes: names.into(), blocks, padded, long, size, slowest, row: None, last, rows }
     }
 
     /// The axes as one dimension, the last one with padding up to `row` positions.
@@ -116,7 +122,7 @@ impl Group {
     pub fn mapping(&self) -> Expr {
         let term = |(name, block): (&Arc<str>, &u64)| match block {
             1 => Expr::axis(name),
-            block => Expr::axis(name).stride(*block),
+            block => self.in_whole_blocks(name, *block).stride(*block),
         };
         let mut terms: Vec<Expr> = self.axes.iter().zip(&*self.blocks).map(term).collect();
         if let (Some(row), Some(last)) = (self.row, self.axes.last()) {
@@ -124,6 +130,17 @@ impl Group {
             terms.push(self.columns(last, row));
         }
         Expr::pair(terms)
+    }
+
+    /// An axis with the padding of its last block.
+    #[must_use]
+    pub fn in_whole_blocks(&self, name: &str, block: u64) -> Expr {
+        let sizes = self.padded.iter().find(|(own, _)| **own == *name);
+        let axis = Expr::axis(name);
+        match sizes {
+            Some((_, size)) => axis.pad(size.next_multiple_of(block), PadKind::Top),
+            None => axis,
+        }
     }
 
     /// The last axis with its padding up to `row` positions.

@@ -58,7 +58,8 @@ impl Region {
         Blocks(turned.map_or_else(Vec::new, |turned| turned.into_iter().zip(sizes).collect()))
     }
 
-    /// The numbers of positions of blocks: divisors of both axes, with runs of about as many bytes as a request.
+    /// The numbers of positions of blocks, with runs of about as many bytes as a request: divisors of both axes, and
+    /// whole requests, of which the last one of a row ends with padding.
     #[must_use]
     pub fn block_sizes(&self, axes: &Axes) -> Vec<[u64; 2]> {
         let Some([first, second]) = self.turned_axes(axes) else { return Vec::new() };
@@ -66,7 +67,9 @@ impl Region {
         let bits = u64::from(bits.max().unwrap_or(u8::MAX.into()));
         let sizes = |axis: &Arc<str>| {
             let size = axes.id(axis).map_or(1, |id| axes.size(id));
-            let mut all: Vec<u64> = RUNS.iter().map(|run| divisor(size, run * 8 / bits)).collect();
+            let runs = RUNS.iter().map(|run| (run * 8 / bits).max(1));
+            let mut all: Vec<u64> = runs.flat_map(|run| [divisor(size, run), run.min(size)]).collect();
+            all.sort_unstable();
             all.dedup();
             all
         };
@@ -77,5 +80,5 @@ impl Region {
 
 /// The least divisor of `size` that is at least `run`, or `size` itself.
 fn divisor(size: u64, run: u64) -> u64 {
-    (run.max(1)..2 * run).find(|count| size.is_multiple_of(*count)).unwrap_or(size)
+    (run..2 * run).find(|count| size.is_multiple_of(*count)).unwrap_or(size)
 }

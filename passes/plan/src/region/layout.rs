@@ -94,7 +94,7 @@ impl<'a> RegionLayout<'a> {
     #[must_use]
     pub fn new(region: &Region, choice: &RegionChoice, axes: &'a Axes) -> Option<Self> {
         let group = &region.divided(choice, axes);
-        if !group.slowest.is_multiple_of(choice.tiles) {
+        if !group.slowest.is_multiple_of(choice.tiles) || choice.tiles > 1 && !group.padded.is_empty() {
             return None;
         }
         let (tile, divided) = (group.size / choice.tiles, choice.clusters * choice.slices);
@@ -209,7 +209,8 @@ impl<'a> RegionLayout<'a> {
                 all.push(Local::new(self.rows.part(Part::Time), self.rows.count(Part::Time)));
             }
             if let Some(block) = self.blocks.of(axis) {
-                all.push(Local::new(Expr::axis(axis).modulo(block), block));
+                let whole = self.rows.group().in_whole_blocks(axis, block);
+                all.push(Local::new(whole.modulo(block), block));
             } else if !self.is_row(axis) {
                 all.push(self.held(axis));
             }
