@@ -257,6 +257,10 @@ fn division(region: &Region, choice: &RegionChoice, declared: &Axes) -> Vec<Stri
         let order = if sum.neighbours { ", neighbouring positions in neighbouring slices" } else { "" };
         let slices = counted(sum.slices, "slice");
         all.push(format!("{slices} divide `[{axis}]`, and are reduced to one{order}"));
+        if sum.multiple > 1 {
+            let multiple = sum.multiple;
+            all.push(format!("each has a multiple of {multiple} positions: the last one ends with padding"));
+        }
     }
     if choice.neighbours {
         all.push("neighbouring rows are in neighbouring slices".to_owned());

@@ -400,7 +400,7 @@ impl Reader<'_> {
     }
 
     /// Continues the region, or begins another one if it has all operations that it may have, or if reductions along
-    /// `reduced` would leave no rows to divide.
+    /// `reduced` would leave no rows to divide and slices do not divide those.
     fn begin(&mut self, op: OpRef<'_>, reduced: &[Arc<str>]) -> Result<(), Diagnostic> {
         let mut operands = Vec::new();
         for at in 0..op.operands().len() {
@@ -411,9 +411,11 @@ impl Reader<'_> {
         let divides = |axis: &Arc<str>| !reduced.contains(axis) && !self.region.reduced.contains(axis);
         let before = self.region.values.iter().flat_map(|value| &value.array.axes);
         let rows = operands.iter().chain(before).any(|axis| divides(axis) && self.size(axis) > 1);
-        let most = self.region.ops.first().and_then(|first| self.fallbacks.most.get(first));
+        let first = self.region.ops.first();
+        let most = first.and_then(|first| self.fallbacks.most.get(first));
         let ends = most.is_some_and(|most| self.region.ops.len() >= *most);
-        if (!rows || ends) && !self.region.operations.is_empty() {
+        let divides_sums = first.is_some_and(|first| self.fallbacks.vectors.contains(first));
+        if (!rows && !divides_sums || ends) && !self.region.operations.is_empty() {
             self.close()?;
         }
         self.region.ops.push(op.id);

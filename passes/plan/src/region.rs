@@ -211,6 +211,8 @@ pub struct DividedSum {
     pub slices: u64,
     /// True if neighbouring positions are in neighbouring slices.
     pub neighbours: bool,
+    /// A divisor of the number of positions of a slice: the last slice may have padding.
+    pub multiple: u64,
 }
 
 /// A plan of a region, as a value.

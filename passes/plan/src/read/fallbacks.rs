@@ -20,6 +20,8 @@ pub enum Form {
     Sums,
     /// Products of elements that the vector engine adds.
     Products,
+    /// Regions go on after a reduction of all their axes, which slices divide.
+    Vectors,
 }
 
 /// The operations at their beginning, by the forms.
@@ -44,6 +46,8 @@ pub struct Fallbacks {
     pub operands: HashSet<OpId>,
     /// Contractions that are sums of products of elements.
     pub products: HashSet<OpId>,
+    /// Regions that go on where no axis is left that they do not reduce.
+    pub vectors: HashSet<OpId>,
     /// Regions whose inputs are in the order of the first result.
     pub orders: HashSet<OpId>,
     /// Operations before which transfers within HBM, not pipelines, put elements in another order.
@@ -85,6 +89,7 @@ impl Fallbacks {
             Form::BatchRows => &mut other.batch_rows,
             Form::Sums => &mut other.sums,
             Form::Products => &mut other.products,
+            Form::Vectors => &mut other.vectors,
         };
         let before = known.len();
         known.extend(steps.iter().filter(|step| form.changes(&step.work, axes)).map(|step| step.op));
@@ -113,6 +118,10 @@ impl Form {
             }
             (Self::Sums, Work::Contraction(problem)) => problem.sum.axes.len() > 1 && !has_windows(work),
             (Self::Products, Work::Contraction(problem)) => may_multiply(problem),
+            (Self::Vectors, Work::Region(region)) => {
+                region.rows.is_empty() && !region.divided_sums().is_empty()
+            }
+            (Self::Vectors, Work::Contraction(_) | Work::Single(_)) => false,
             (
                 Self::Batches | Self::BatchRows | Self::Sums | Self::Products,
                 Work::Region(_) | Work::Single(_),

@@ -9,11 +9,12 @@ use crate::region::layout::LANES;
 use crate::region::planned::PlannedRegion;
 use crate::region::reads::FetchedPackets;
 use crate::region::{Computation, DividedSum, Operation, Region, RegionChoice, Slot};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use visa_algebra::Axes;
 use visa_cost::TransferCost;
 use visa_machine::Machine;
+use visa_memory::HBM_UNIT;
 
 /// Most iterations of a loop over the rows.
 const MOST_TILES: u64 = 4096;
@@ -31,7 +32,7 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
         .flat_map(|first| (first + 1..=region.rows.len()).map(move |end| (first, end - first)));
     let ranges: Vec<(usize, usize)> = if region.rows.is_empty() { vec![(0, 0)] } else { ranges.collect() };
     let reduces = region.operations.iter().any(|own| matches!(own.computation, Computation::Reduce { .. }));
-    let (topology, sums) = (&machine.topology, sums(region, machine));
+    let (topology, sums) = (&machine.topology, sums(region, axes, machine));
     let mut all = Vec::new();
     let size = |name: &Arc<str>| axes.id(name).map_or(1, |id| axes.size(id));
     let held = region.values.iter().map(|value| value.array.axes.iter().map(size).product::<u64>()).sum();
@@ -102,12 +103,20 @@ fn powers(most: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(1_u64), |power| power.checked_mul(2)).take_while(move |&power| power <= most)
 }
 
-/// Every division of a reduced axis, and none.
-fn sums(region: &Region, machine: &Machine) -> Vec<Option<DividedSum>> {
+/// Every division of a reduced axis, and none. Where a store of the parts would end within a unit of HBM, slices also
+/// have whole units.
+fn sums(region: &Region, axes: &Axes, machine: &Machine) -> Vec<Option<DividedSum>> {
     let mut all = vec![None];
-    for axis in 0..region.divided_sums().len() {
+    for (axis, name) in region.divided_sums().iter().enumerate() {
+        let size = axes.id(name).map_or(1, |id| axes.size(id));
+        let stored = region.outputs.iter().map(|&slot| &region.values[slot].array);
+        let formats = stored.filter(|array| array.position(name).is_some()).map(|array| array.dtype.bits());
+        let units: BTreeSet<u64> = formats.map(|bits| HBM_UNIT * 8 / u64::from(bits)).collect();
         for slices in powers(machine.topology.slices_per_cluster).skip(1) {
-            all.extend([false, true].map(|neighbours| Some(DividedSum { axis, slices, neighbours })));
+            let sum = DividedSum { axis, slices, neighbours: false, multiple: 1 };
+            all.extend([Some(sum), Some(DividedSum { neighbours: true, ..sum })]);
+            let uneven = units.iter().filter(|unit| !size.div_ceil(slices).is_multiple_of(**unit));
+            all.extend(uneven.map(|&multiple| Some(DividedSum { multiple, ..sum })));
         }
     }
     all

@@ -82,7 +82,7 @@ impl Region {
     pub fn sum_cut(&self, sum: DividedSum, axes: &Axes) -> Option<Cut> {
         let axis = self.divided_sums().into_iter().nth(sum.axis)?;
         let group = Group::new(&[axis], axes);
-        let count = group.size.div_ceil(sum.slices);
+        let count = group.size.div_ceil(sum.slices).next_multiple_of(sum.multiple);
         let used = if sum.neighbours { group.size.min(sum.slices) } else { group.size.div_ceil(count) };
         if used < sum.slices {
             return None;
