@@ -245,10 +245,11 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
 
 fn division(region: &Region, choice: &RegionChoice, declared: &Axes) -> Vec<String> {
     let rows = axes(&region.divided(choice, declared));
-    let mut all = vec![match choice.clusters * choice.slices {
-        1 => "one slice works".to_owned(),
-        _ => format!("{} x {} slices divide {rows}", choice.clusters, choice.slices),
-    }];
+    let mut all = match (choice.clusters * choice.slices, choice.sum) {
+        (1, None) => vec!["one slice works".to_owned()],
+        (1, Some(_)) => Vec::new(),
+        (_, _) => vec![format!("{} x {} slices divide {rows}", choice.clusters, choice.slices)],
+    };
     if choice.multiple > 1 {
         all.push(format!("each slice has a multiple of {} rows: the last ones are padding", choice.multiple));
     }
