@@ -2,8 +2,7 @@
 //! positions: rows along several axes of odd sizes are few for each of them, and many together.
 
 use crate::counters::{declare, unused};
-use crate::order::ReduceOrder;
-use crate::read::permuted::is_permutation;
+use crate::order::{ReduceOrder, is_permutation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr, MAX_SIZE};

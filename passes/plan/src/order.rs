@@ -1,7 +1,9 @@
-//! The order in which a pipeline reduces.
+//! The order in which a pipeline reduces, and that of the axes of a value.
 
 use visa_ir::diag::Diagnostic;
 use visa_mapping::ops::reduce::Reduce;
+use visa_mapping::ops::rename::Rearrange;
+use visa_mapping::tensor::value::axis_list;
 use visa_numerics::ReduceName;
 
 /// The order of a reduction.
@@ -29,4 +31,13 @@ impl ReduceOrder {
         let tree = op.tree()?;
         Ok(orders.into_iter().find(|(neighbours, _)| *neighbours == tree).map(|(_, order)| order))
     }
+}
+
+/// Returns true if a rearrangement changes the order of axes alone.
+///
+/// # Errors
+/// A rearrangement without its axes.
+pub fn is_permutation(op: Rearrange<'_>) -> Result<bool, Diagnostic> {
+    let (from, to) = (axis_list(&*op.from()?), axis_list(&*op.to()?));
+    Ok(matches!((from, to), (Ok(from), Ok(to)) if from == to))
 }

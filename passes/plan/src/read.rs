@@ -8,7 +8,7 @@ mod formats;
 mod moves;
 mod orders;
 mod parts;
-pub mod permuted;
+mod permuted;
 mod products;
 mod programs;
 mod reductions;

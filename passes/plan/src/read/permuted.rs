@@ -1,5 +1,6 @@
 //! Another order of the axes of a value: the step that computes the value stores it in this order.
 
+use crate::order::is_permutation;
 use crate::read::Reader;
 use crate::region::{Computation, Operation};
 use crate::written::is_computed;
@@ -9,7 +10,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{ValueDef, ValueId};
 use visa_mapping::ops::rename::Rearrange;
 use visa_mapping::ops::{cast, map, reduce, where_};
-use visa_mapping::tensor::value::{Value, axis_list};
+use visa_mapping::tensor::value::Value;
 
 impl Reader<'_> {
     /// Reads a rearrangement that changes the order of axes alone; false if it is another one.
@@ -83,9 +84,3 @@ impl Reader<'_> {
 
 /// Operations whose results have the axes of their operands, or some of them.
 const ELEMENTWISE: [&OpDecl; 5] = [&map::DECL, &cast::DECL, &reduce::DECL, &where_::DECL, &where_::COMPARE];
-
-/// Returns true if a rearrangement changes the order of axes alone.
-pub fn is_permutation(op: Rearrange<'_>) -> Result<bool, Diagnostic> {
-    let (from, to) = (axis_list(&*op.from()?), axis_list(&*op.to()?));
-    Ok(matches!((from, to), (Ok(from), Ok(to)) if from == to))
-}
