@@ -11,9 +11,9 @@ use visa_select::rules::rule::cuts_padding;
 pub struct Group {
     /// The axes, slowest first.
     pub axes: Arc<[Arc<str>]>,
-    /// The positions of each axis that are one position of the group.
-    pub blocks: Arc<[u64]>,
-    /// The axes whose last block ends with padding, and their sizes.
+    /// For each axis, the positions of a block, which are one position of the group; `None` without blocks.
+    pub blocks: Arc<[Option<u64>]>,
+    /// The axes whose last block ends with padding, and their sizes with it.
     pub padded: Arc<[(Arc<str>, u64)]>,
     /// Those with more than one position, and their sizes.
     pub long: Arc<[(Arc<str>, u64)]>,
@@ -77,20 +77,26 @@ impl Group {
     /// The axes as one dimension.
     #[must_use]
     pub fn new(names: &[Arc<str>], axes: &Axes) -> Self {
-        Self::in_blocks(names, |_| 1, axes)
+        Self::in_blocks(names, |_| None, axes)
     }
 
     /// Blocks of the axes as one dimension: `block` has the positions of one. The last block of an axis ends with
     /// padding if they do not divide it.
     #[must_use]
-    pub fn in_blocks(names: &[Arc<str>], block: impl Fn(&str) -> u64, axes: &Axes) -> Self {
-        let size = |name: &Arc<str>| axes.id(name).map(|id| axes.size(id).div_ceil(block(name)));
+    pub fn in_blocks(names: &[Arc<str>], block: impl Fn(&str) -> Option<u64>, axes: &Axes) -> Self {
+        let size = |name: &Arc<str>| {
+            let size = axes.size(axes.id(name)?);
+            Some(block(name).map_or(size, |block| size.div_ceil(block)))
+        };
         let all: Vec<(Arc<str>, u64)> =
             names.iter().filter_map(|name| Some((Arc::clone(name), size(name)?))).collect();
         let blocks = names.iter().map(|name| block(name)).collect();
-        let whole = |name: &Arc<str>| axes.id(name).map(|id| (Arc::clone(name), axes.size(id)));
-        let uneven = |(name, size): &(Arc<str>, u64)| !size.is_multiple_of(block(name));
-        let padded = names.iter().filter_map(whole).filter(uneven).collect();
+        let padded = |name: &Arc<str>| {
+            let size = axes.size(axes.id(name)?);
+            let whole = size.next_multiple_of(block(name)?);
+            (whole > size).then(|| (Arc::clone(name), whole))
+        };
+        let padded = names.iter().filter_map(padded).collect();
         let sizes: Vec<u64> = all.iter().map(|(_, size)| *size).collect();
         let long = all.into_iter().filter(|(_, size)| *size > 1).collect();
         let (size, slowest) = (sizes.iter().product(), sizes.iter().take(1).product());
@@ -109,9 +115,9 @@ impl Group {
     /// The axes as they are written, blocks of them as parts.
     #[must_use]
     pub fn text(&self) -> String {
-        let term = |(name, block): (&Arc<str>, &u64)| match block {
-            1 => name.to_string(),
-            block => format!("{name} / {block}"),
+        let term = |(name, block): (&Arc<str>, &Option<u64>)| match block {
+            None => name.to_string(),
+            Some(block) => format!("{name} / {block}"),
         };
         let terms: Vec<String> = self.axes.iter().zip(&*self.blocks).map(term).collect();
         format!("[{}]", terms.join(", "))
@@ -120,9 +126,9 @@ impl Group {
     /// The mapping of the whole group.
     #[must_use]
     pub fn mapping(&self) -> Expr {
-        let term = |(name, block): (&Arc<str>, &u64)| match block {
-            1 => Expr::axis(name),
-            block => self.in_whole_blocks(name, *block).stride(*block),
+        let term = |(name, block): (&Arc<str>, &Option<u64>)| match block {
+            None => Expr::axis(name),
+            Some(block) => self.in_whole_blocks(name).stride(*block),
         };
         let mut terms: Vec<Expr> = self.axes.iter().zip(&*self.blocks).map(term).collect();
         if let (Some(row), Some(last)) = (self.row, self.axes.last()) {
@@ -134,12 +140,10 @@ impl Group {
 
     /// An axis with the padding of its last block.
     #[must_use]
-    pub fn in_whole_blocks(&self, name: &str, block: u64) -> Expr {
-        let sizes = self.padded.iter().find(|(own, _)| **own == *name);
-        let axis = Expr::axis(name);
-        match sizes {
-            Some((_, size)) => axis.pad(size.next_multiple_of(block), PadKind::Top),
-            None => axis,
+    pub fn in_whole_blocks(&self, name: &str) -> Expr {
+        match self.padded.iter().find(|(own, _)| **own == *name) {
+            Some((_, whole)) => Expr::axis(name).pad(*whole, PadKind::Top),
+            None => Expr::axis(name),
         }
     }
 
@@ -197,7 +201,8 @@ impl Cut {
     #[must_use]
     pub fn first_tile(&self) -> Option<(Arc<str>, u64)> {
         let (axis, block) = self.group.axes.first().zip(self.group.blocks.first())?;
-        Some((Arc::clone(axis), self.group.slowest / self.tiles * block))
+        let positions = self.group.slowest / self.tiles;
+        Some((Arc::clone(axis), block.map_or(positions, |block| positions * block)))
     }
 
     /// The mapping that counts the tiles.

@@ -244,7 +244,8 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
 }
 
 fn division(region: &Region, choice: &RegionChoice, declared: &Axes) -> Vec<String> {
-    let rows = axes(&region.divided(choice, declared));
+    let blocks = region.blocks(choice.blocks, declared);
+    let rows = axes(&region.divided(choice.rows, &blocks, declared));
     let mut all = match (choice.clusters * choice.slices, choice.sum) {
         (1, None) => vec!["one slice works".to_owned()],
         (1, Some(_)) => Vec::new(),

@@ -22,6 +22,7 @@ use crate::array::Array;
 use crate::cut::Group;
 use crate::expressions::{KnownPasses, VectorPass, computed};
 use crate::order::ReduceOrder;
+use crate::region::blocks::Blocks;
 use crate::tables::FetchTable;
 use std::sync::Arc;
 use visa_algebra::Axes;
@@ -171,12 +172,10 @@ impl Region {
         self.operations.len() == 1 && self.operations.iter().all(copies)
     }
 
-    /// The axes that a choice divides, as one dimension.
+    /// Some of the rows in blocks, the first and the number of them, as one dimension.
     #[must_use]
-    pub fn divided(&self, choice: &RegionChoice, axes: &Axes) -> Group {
-        let (first, count) = choice.rows;
-        let blocks = self.blocks(choice.blocks, axes);
-        Group::in_blocks(&self.rows[first..first + count], |axis| blocks.of(axis).unwrap_or(1), axes)
+    pub fn divided(&self, (first, count): (usize, usize), blocks: &Blocks, axes: &Axes) -> Group {
+        Group::in_blocks(&self.rows[first..first + count], |axis| blocks.of(axis), axes)
     }
 
     /// The passes of the map that is operation `number`; `None` if it has no expression, or no passes were found.
@@ -216,12 +215,12 @@ pub struct DividedSum {
 }
 
 /// A plan of a region, as a value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionChoice {
     /// The first and the number of the axes of the region's rows that are divided; slices hold the others whole.
     pub rows: (usize, usize),
-    /// Positions of a block of each of the two axes that are turned; 0 without blocks.
-    pub blocks: [u64; 2],
+    /// Positions of a block of each of the two axes that are turned; `None` without blocks.
+    pub blocks: Option<[u64; 2]>,
     /// Clusters that divide the rows.
     pub clusters: u64,
     /// Slices that divide the rows.

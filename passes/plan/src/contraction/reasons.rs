@@ -4,15 +4,10 @@ use crate::array::Array;
 use crate::contraction::emit::Planned;
 use crate::contraction::layout::{Layout, PACKET_BYTES, elements};
 use crate::contraction::{Gather, Mode, Move, Promotion, Role};
-use crate::cut::{Cut, Group};
+use crate::cut::Cut;
 use visa_ir::diag::counted;
 use visa_machine::Unit;
 use visa_mapping::expression::Expression;
-
-/// The axes of a group, as they are written.
-pub fn axes(group: &Group) -> String {
-    group.text()
-}
 
 /// An expression of values with these names.
 pub fn formula(expression: &Expression, names: &[String]) -> String {
@@ -44,7 +39,7 @@ impl Planned<'_> {
             let all = [(clusters, "cluster"), (slices, "slice")];
             let named = all.iter().filter(|(count, _)| *count > 1).map(|&(count, name)| counted(count, name));
             let named: Vec<String> = named.collect();
-            (!named.is_empty()).then(|| format!("{} over {}", axes(cut.group()), named.join(" and ")))
+            (!named.is_empty()).then(|| format!("{} over {}", cut.group().text(), named.join(" and ")))
         };
         parts.into_iter().filter_map(divided).collect()
     }
@@ -92,7 +87,7 @@ impl Planned<'_> {
                 (choice.share_sum, &layout.sum),
             ];
             let divided = parts.iter().filter(|(count, _)| *count > 1);
-            let divided = divided.map(|(count, cut)| format!("1/{count} of its {}", axes(cut.group())));
+            let divided = divided.map(|(count, cut)| format!("1/{count} of its {}", cut.group().text()));
             return format!(
                 "{} need the same part of %{name}: each loads {}, the switch exchanges them.",
                 counted(choice.share, "slice"),
@@ -122,7 +117,11 @@ impl Planned<'_> {
     pub fn why_filled(&self, operand: usize) -> String {
         let (sum, padded) = (self.layout.sum.group(), self.layout.sum.padded());
         let name = self.operand(operand);
-        format!("Slices divide {padded} positions of {}: %{name} is zero beyond the {}.", axes(sum), sum.size)
+        format!(
+            "Slices divide {padded} positions of {}: %{name} is zero beyond the {}.",
+            sum.text(),
+            sum.size
+        )
     }
 
     /// The reason of the engines of a transfer, if the plan assigns them.
@@ -148,7 +147,7 @@ impl Planned<'_> {
     #[must_use]
     pub fn why_packets(&self) -> String {
         let (layout, choice) = (self.layout, self.choice);
-        let (columns, sum) = (axes(layout.stream.group()), axes(layout.sum.group()));
+        let (columns, sum) = (layout.stream.group().text(), layout.sum.group().text());
         let context = match choice.unit {
             Unit::Dual => format!(
                 "\nDual context: a fetch brings a whole packet of {}.",
@@ -173,14 +172,14 @@ impl Planned<'_> {
     #[must_use]
     pub fn why_added(&self) -> String {
         let (choice, layout) = (self.choice, self.layout);
-        let (slices, sum) = (counted(choice.sum, "slice"), axes(layout.sum.group()));
+        let (slices, sum) = (counted(choice.sum, "slice"), layout.sum.group().text());
         let kept = match choice.promotion {
             Promotion::None => "the first of them has the results".to_owned(),
             Promotion::Stream => {
-                format!("each keeps 1/{} of the columns, {}", choice.sum, axes(layout.stream.group()))
+                format!("each keeps 1/{} of the columns, {}", choice.sum, layout.stream.group().text())
             }
             Promotion::Reuse | Promotion::Row => {
-                format!("each keeps 1/{} of the rows, {}", choice.sum, axes(layout.rows.group()))
+                format!("each keeps 1/{} of the rows, {}", choice.sum, layout.rows.group().text())
             }
         };
         format!("The sum over {sum} is divided among {slices}. Here they are added: {kept}.")
@@ -222,7 +221,7 @@ impl Planned<'_> {
     /// The reason of the exchange of rows and columns.
     #[must_use]
     pub fn why_transposed(&self) -> String {
-        let columns = axes(self.layout.stream.group());
+        let columns = self.layout.stream.group().text();
         format!(
             "{columns} is innermost in %{}: rows and columns are exchanged before the store.",
             self.problem.out.name
@@ -235,7 +234,7 @@ impl Planned<'_> {
         format!(
             "{} of {}: one is loaded and stored while another is computed.",
             counted(cut.tiles(), "tile"),
-            axes(cut.group())
+            cut.group().text()
         )
     }
 

@@ -5,25 +5,20 @@ use crate::array::Array;
 use crate::region::{Computation, Region};
 use std::sync::Arc;
 use visa_algebra::Axes;
+use visa_memory::HBM_UNIT;
 
-/// Bytes of the runs of a block, from less than a request of DMA to more (book 11).
-const RUNS: [u64; 4] = [64, 128, 256, 512];
+/// Bytes of the runs of a block, from less than a unit of HBM to more (book 11).
+const RUNS: [u64; 4] = [HBM_UNIT / 4, HBM_UNIT / 2, HBM_UNIT, 2 * HBM_UNIT];
 
 /// The axes whose neighbouring positions stay in one slice, with the positions of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks(Vec<(Arc<str>, u64)>);
 
 impl Blocks {
-    /// Positions of a block along an axis; `None` if slices divide single positions, or none.
+    /// Positions of a block along an axis; `None` if it has no blocks.
     #[must_use]
     pub fn of(&self, axis: &str) -> Option<u64> {
         self.0.iter().find(|(own, _)| **own == *axis).map(|(_, block)| *block)
-    }
-
-    /// Returns true if there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -51,20 +46,23 @@ impl Region {
         None
     }
 
-    /// The blocks of a number of positions of each of the turned axes; none for 0.
+    /// The blocks of a number of positions of each of the turned axes.
     #[must_use]
-    pub fn blocks(&self, sizes: [u64; 2], axes: &Axes) -> Blocks {
-        let turned = self.turned_axes(axes).filter(|_| sizes != [0; 2]);
-        Blocks(turned.map_or_else(Vec::new, |turned| turned.into_iter().zip(sizes).collect()))
+    pub fn blocks(&self, sizes: Option<[u64; 2]>, axes: &Axes) -> Blocks {
+        let Some(sizes) = sizes else { return Blocks::default() };
+        let turned = self.turned_axes(axes);
+        Blocks(turned.into_iter().flat_map(|turned| turned.into_iter().zip(sizes)).collect())
     }
 
-    /// The numbers of positions of blocks, with runs of about as many bytes as a request: divisors of both axes, and
-    /// whole requests, of which the last one of a row ends with padding.
+    /// The numbers of positions of blocks, with runs of about as many bytes as a unit of HBM: divisors of both axes,
+    /// and parts or multiples of a unit, where the last block of a row may end with padding.
     #[must_use]
     pub fn block_sizes(&self, axes: &Axes) -> Vec<[u64; 2]> {
-        let Some([first, second]) = self.turned_axes(axes) else { return Vec::new() };
-        let bits = self.inputs.iter().chain(&self.outputs).map(|&slot| self.values[slot].array.dtype.bits());
-        let bits = u64::from(bits.max().unwrap_or(u8::MAX.into()));
+        let stored = self.inputs.iter().chain(&self.outputs);
+        let widest = stored.map(|&slot| self.values[slot].array.dtype.bits()).max();
+        let (Some([first, second]), Some(bits)) = (self.turned_axes(axes), widest.map(u64::from)) else {
+            return Vec::new();
+        };
         let sizes = |axis: &Arc<str>| {
             let size = axes.id(axis).map_or(1, |id| axes.size(id));
             let runs = RUNS.iter().map(|run| (run * 8 / bits).max(1));
@@ -78,7 +76,8 @@ impl Region {
     }
 }
 
-/// The least divisor of `size` that is at least `run`, or `size` itself.
+/// The least divisor of `size` from `run` to less than twice as many; `size` itself, its greatest one, if there is
+/// none.
 fn divisor(size: u64, run: u64) -> u64 {
     (run..2 * run).find(|count| size.is_multiple_of(*count)).unwrap_or(size)
 }

@@ -37,17 +37,28 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
     let size = |name: &Arc<str>| axes.id(name).map_or(1, |id| axes.size(id));
     let held = region.values.iter().map(|value| value.array.axes.iter().map(size).product::<u64>()).sum();
     let whole = (0, region.rows.len());
-    let ranges = ranges.into_iter().map(|rows| (rows, [0; 2]));
-    let blocks = region.block_sizes(axes).into_iter().map(|blocks| (whole, blocks));
-    for (rows, blocks) in ranges.chain(blocks) {
-        let choice = RegionChoice { rows, blocks, ..RegionChoice::default() };
-        let group = region.divided(&choice, axes);
+    let ranges = ranges.into_iter().map(|rows| (rows, None));
+    let in_blocks = region.block_sizes(axes).into_iter().map(|blocks| (whole, Some(blocks)));
+    for (rows, blocks) in ranges.chain(in_blocks) {
+        let group = region.divided(rows, &region.blocks(blocks, axes), axes);
         for tiles in tiles(&group, held, machine) {
             for clusters in powers(topology.clusters_per_chip) {
                 for slices in powers(topology.slices_per_cluster) {
                     let used = |sum: &Option<DividedSum>| slices * sum.map_or(1, |sum| sum.slices);
                     for &sum in sums.iter().filter(|sum| used(sum) <= topology.slices_per_cluster) {
-                        let choice = RegionChoice { clusters, slices, tiles, sum, multiple: 1, ..choice };
+                        let choice = RegionChoice {
+                            rows,
+                            blocks,
+                            clusters,
+                            slices,
+                            multiple: 1,
+                            tiles,
+                            sum,
+                            neighbours: false,
+                            apart: false,
+                            spread: false,
+                            queues: false,
+                        };
                         for choice in orders(region, choice, group.size, axes) {
                             all.push(choice);
                             all.extend(reduces.then_some(RegionChoice { apart: true, ..choice }));

@@ -93,7 +93,8 @@ impl<'a> RegionLayout<'a> {
     /// The layout of a choice; `None` if loops do not divide the rows.
     #[must_use]
     pub fn new(region: &Region, choice: &RegionChoice, axes: &'a Axes) -> Option<Self> {
-        let group = &region.divided(choice, axes);
+        let blocks = region.blocks(choice.blocks, axes);
+        let group = &region.divided(choice.rows, &blocks, axes);
         if !group.slowest.is_multiple_of(choice.tiles) || choice.tiles > 1 && !group.padded.is_empty() {
             return None;
         }
@@ -112,7 +113,7 @@ impl<'a> RegionLayout<'a> {
         } else {
             [cluster, slice, (Part::Time, rest)]
         };
-        let (rows, blocks) = (Cut::new(group, choice.tiles, &parts), region.blocks(choice.blocks, axes));
+        let rows = Cut::new(group, choice.tiles, &parts);
         let layout = Self { rows, blocks, sum, spread: choice.spread, axes };
         region.values.iter().all(|value| !layout.splits_rows(&value.array)).then_some(layout)
     }
@@ -209,8 +210,7 @@ impl<'a> RegionLayout<'a> {
                 all.push(Local::new(self.rows.part(Part::Time), self.rows.count(Part::Time)));
             }
             if let Some(block) = self.blocks.of(axis) {
-                let whole = self.rows.group().in_whole_blocks(axis, block);
-                all.push(Local::new(whole.modulo(block), block));
+                all.push(Local::new(self.rows.group().in_whole_blocks(axis).modulo(block), block));
             } else if !self.is_row(axis) {
                 all.push(self.held(axis));
             }

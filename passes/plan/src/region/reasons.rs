@@ -1,6 +1,6 @@
 //! The reasons of a plan, as comments of the operations that it writes.
 
-use crate::contraction::reasons::{axes, formula};
+use crate::contraction::reasons::formula;
 use crate::cut::Part;
 use crate::order::ReduceOrder;
 use crate::region::planned::PlannedRegion;
@@ -56,7 +56,7 @@ impl PlannedRegion<'_> {
     #[must_use]
     pub fn why_load(&self, slot: Slot) -> String {
         let rows = &self.layout.rows;
-        let (name, group) = (&self.array(slot).name, axes(rows.group()));
+        let (name, group) = (&self.array(slot).name, rows.group().text());
         let parts =
             [(Part::Cluster, "cluster"), (Part::Slice, "slice")].map(|(part, name)| (rows.count(part), name));
         let named: Vec<String> =
@@ -71,7 +71,7 @@ impl PlannedRegion<'_> {
             let slices = counted(cut.count(Part::Slice), "slice");
             divided.push(format!(
                 "Groups of {slices} divide {}, and reduce their parts to one",
-                axes(cut.group())
+                cut.group().text()
             ));
         }
         if !divided.is_empty() {
@@ -99,7 +99,7 @@ impl PlannedRegion<'_> {
         format!(
             "{} of {}: one is loaded and stored while another is computed.",
             counted(rows.tiles(), "tile"),
-            axes(rows.group())
+            rows.group().text()
         )
     }
 }
