@@ -19,13 +19,10 @@ pub mod turn;
 pub mod within;
 
 use crate::array::Array;
-use crate::cut::Group;
 use crate::expressions::{KnownPasses, VectorPass, computed};
 use crate::order::ReduceOrder;
-use crate::region::blocks::Blocks;
 use crate::tables::FetchTable;
 use std::sync::Arc;
-use visa_algebra::Axes;
 use visa_mapping::expression::Expression;
 use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{Comparisons, DType, ReduceName};
@@ -170,12 +167,6 @@ impl Region {
             | Computation::Choose { .. } => false,
         };
         self.operations.len() == 1 && self.operations.iter().all(copies)
-    }
-
-    /// Some of the rows in blocks, the first and the number of them, as one dimension.
-    #[must_use]
-    pub fn divided(&self, (first, count): (usize, usize), blocks: &Blocks, axes: &Axes) -> Group {
-        Group::in_blocks(&self.rows[first..first + count], |axis| blocks.of(axis), axes)
     }
 
     /// The passes of the map that is operation `number`; `None` if it has no expression, or no passes were found.

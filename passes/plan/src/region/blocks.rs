@@ -2,6 +2,7 @@
 //! axes, so that loads and stores both move runs of several elements.
 
 use crate::array::Array;
+use crate::cut::Group;
 use crate::region::{Computation, Region};
 use std::sync::Arc;
 use visa_algebra::Axes;
@@ -52,6 +53,12 @@ impl Region {
         let Some(sizes) = sizes else { return Blocks::default() };
         let turned = self.turned_axes(axes);
         Blocks(turned.into_iter().flat_map(|turned| turned.into_iter().zip(sizes)).collect())
+    }
+
+    /// Some of the rows in blocks, the first and the number of them, as one dimension.
+    #[must_use]
+    pub fn divided(&self, (first, count): (usize, usize), blocks: &Blocks, axes: &Axes) -> Group {
+        Group::in_blocks(&self.rows[first..first + count], |axis| blocks.of(axis), axes)
     }
 
     /// The numbers of positions of blocks, with runs of about as many bytes as a unit of HBM: divisors of both axes,
