@@ -41,18 +41,15 @@ impl<'a> Transfers<'a> {
         self.priced(source, result, (queue, 0), None)
     }
 
-    /// Cycles of a load by all engines of a tile that begins `offset` bytes after a request; `None` if no engine makes
-    /// it.
+    /// The same of a tile that begins `offset` bytes after a multiple of a request.
     #[must_use]
-    pub fn load_from(&self, offset: u64, source: &Tensor, result: &Tensor) -> Option<u64> {
-        self.priced(source, result, (None, offset), None).map(|cost| cost.cycles)
-    }
-
-    /// Cycles of a store by all engines to such a tile; `None` if no engine makes it.
-    #[must_use]
-    pub fn store_to(&self, array: &Array, offset: u64, source: &Tensor, result: &Tensor) -> Option<u64> {
-        let padded = array.padded_axes(source, result, self.axes);
-        self.priced(source, result, (None, offset), padded.as_ref()).map(|cost| cost.cycles)
+    pub fn load_from(
+        &self,
+        (queue, offset): (Option<u64>, u64),
+        source: &Tensor,
+        result: &Tensor,
+    ) -> Option<TransferCost> {
+        self.priced(source, result, (queue, offset), None)
     }
 
     /// Bytes from a multiple of a request to a byte of an array that starts at one. By the `flat` model all bytes cost
@@ -65,8 +62,7 @@ impl<'a> Transfers<'a> {
         }
     }
 
-    /// The cost of a store of an array, or of a tile of it, by these engines, with the padding that it moves; `None`
-    /// if no engine makes it.
+    /// The cost of a store of an array with the padding that it moves; `None` if no engine makes it.
     #[must_use]
     pub fn store(
         &self,
@@ -75,7 +71,20 @@ impl<'a> Transfers<'a> {
         source: &Tensor,
         result: &Tensor,
     ) -> Option<TransferCost> {
-        self.priced(source, result, (queue, 0), array.padded_axes(source, result, self.axes).as_ref())
+        self.store_to(array, (queue, 0), source, result)
+    }
+
+    /// The same of a tile that begins `offset` bytes after a multiple of a request.
+    #[must_use]
+    pub fn store_to(
+        &self,
+        array: &Array,
+        (queue, offset): (Option<u64>, u64),
+        source: &Tensor,
+        result: &Tensor,
+    ) -> Option<TransferCost> {
+        let padded = array.padded_axes(source, result, self.axes);
+        self.priced(source, result, (queue, offset), padded.as_ref())
     }
 
     /// Returns true if transfers may have a queue, and those of different clusters run in parallel (book 10): in the

@@ -314,7 +314,7 @@ impl Search<'_> {
             let parts = guess(problem, &choice, &layout, machine, model)?;
             let total = parts.total(&layout);
             // Without a limit, all plans are of interest.
-            (total < limit).then(|| (total, Box::new((choice, layout, parts))))
+            (total < limit && planned.is_mapped()).then(|| (total, Box::new((choice, layout, parts))))
         };
         let pruned = space.each(&count, &mut |plan| {
             explored += 1;

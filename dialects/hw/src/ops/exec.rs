@@ -47,7 +47,7 @@ pub static EXEC: OpDecl = OpDecl {
              once, and a pass with two groups has neither stash nor filter (book 21); slices are reduced once a \
              pass, in front of all its stages or after them (books 20, 25)",
         ),
-        ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
+        ("C5", "a stream of a slice has at most 256 MiB (ours: it bounds the interpreter's memory)"),
         (
             "C6",
             "`steps` has a number for each scalar and each loop around the run at most, 0 for scalars: only transfers \

@@ -503,6 +503,11 @@ fn cut(along: &Expr, size: u64, whole: &Expr, axes: &Axes) -> Result<LaidOut, St
     let (mut terms, mut left, mut cut_digits) = (Vec::new(), size, 0);
     for digit in held.iter() {
         let own = digit.axis == Some(axis);
+        if let Some(first) = own.then(|| first_of_padded(digit, &cut, left)).flatten() {
+            terms.push(digit_expr(&first, axes).map_err(|error| error.message)?);
+            (left, cut_digits) = (1, cut_digits + 1);
+            continue;
+        }
         for piece in if own { pieces(digit, &[low, high])? } else { vec![*digit] } {
             let inside = own && (low..high).contains(&piece.stride);
             let live = if inside { left.min(piece.extent) } else { piece.live };
@@ -529,6 +534,17 @@ fn cut(along: &Expr, size: u64, whole: &Expr, axes: &Axes) -> Result<LaidOut, St
     }
     terms.reverse();
     Ok(LaidOut { layout: Expr::pair(terms), digits: cut_digits })
+}
+
+/// The first `count` positions of `cut` in a digit that ends with padding, which the step of `cut` does not divide:
+/// the padding stays behind them.
+fn first_of_padded(digit: &Digit, cut: &Digit, count: u64) -> Option<Digit> {
+    let ends = |digit: &Digit| digit.stride.checked_mul(digit.live);
+    let step = cut.stride / digit.stride;
+    let whole = cut.stride.is_multiple_of(digit.stride) && step > 1 && ends(digit) == ends(cut);
+    let amid = digit.live < digit.extent && !digit.extent.is_multiple_of(step);
+    let live = step.checked_mul(count).filter(|live| *live <= digit.live)?;
+    (whole && amid && count > 0).then_some(Digit { live, ..*digit })
 }
 
 /// A digit in parts, minor first, none of which goes across a step of one of `strides`.

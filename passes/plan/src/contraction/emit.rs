@@ -3,15 +3,12 @@
 use crate::array::{Array, Image, whole_groups};
 use crate::contraction::images::windows;
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
-use crate::contraction::parts::{LoadCycles, Parts};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Move, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
-use crate::flow::{Given, Ways, Written};
-use crate::memory::Transfers;
+use crate::flow::{Given, Written};
 use crate::vector::{self, Resident};
 use crate::writer::{Writer, new};
 use visa_algebra::{Axes, Expr, PadKind};
-use visa_cost::TransferCost;
 use visa_engine::words::{AccumulatorOrder, RegionName, TensorMemory, TopologyName};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
@@ -69,7 +66,7 @@ pub(super) struct Results {
 }
 
 /// The mappings of the stream, within the time steps around a sum.
-struct StreamTerms {
+pub(super) struct StreamTerms {
     /// Packets of the fetch.
     steps: Expr,
     /// A packet of the fetch.
@@ -81,9 +78,9 @@ struct StreamTerms {
     /// A flit.
     flit: Expr,
     /// Packets of products.
-    products: Expr,
+    pub(super) products: Expr,
     /// A packet of products.
-    aligned: Expr,
+    pub(super) aligned: Expr,
 }
 
 /// Runs of results that are contiguous in the array, in several slices.
@@ -171,7 +168,7 @@ impl Planned<'_> {
     }
 
     /// The tensor that an operand is in when its pipeline begins.
-    fn operand_tensor(&self, operand: usize) -> Tensor {
+    pub(super) fn operand_tensor(&self, operand: usize) -> Tensor {
         let (layout, choice) = (self.layout, self.choice);
         let dtype = self.problem.operands[operand].dtype;
         if operand == choice.stationary {
@@ -187,41 +184,8 @@ impl Planned<'_> {
         self.in_memory(slice, element, dtype)
     }
 
-    /// Cycles of the transfers of an iteration in the queues of the plan, instead of the guessed ones; `None` if no
-    /// engine makes one of them.
-    #[must_use]
-    pub fn transfers(&self, parts: Parts, ways: &Ways, prices: &Transfers<'_>) -> Option<Parts> {
-        let (problem, choice) = (self.problem, self.choice);
-        let load = |operand: usize, queue: Option<u64>| {
-            if ways.here[operand] {
-                return Some(TransferCost::default());
-            }
-            prices.load(queue, &self.first_tile(&problem.operands[operand]), &self.operand_tensor(operand))
-        };
-        let [operand, stream, store] =
-            [Move::Operand, Move::Stream, Move::Store].map(|transfer| choice.queue(transfer));
-        let out = &problem.out;
-        let mut operands = TransferCost::default();
-        for (number, array) in (problem.operands.len()..).zip(&problem.epilogue.operands) {
-            if !ways.here[number] {
-                let cost = prices.load(operand, &self.first_tile(array), &self.input(number))?;
-                operands.cycles += cost.cycles;
-                operands.hbm += cost.hbm;
-            }
-        }
-        let (rows, streamed) = (load(choice.stationary, operand)?, load(1 - choice.stationary, stream)?);
-        let store = if ways.stores[0] {
-            prices.store(out, store, &self.results(), &self.first_tile(out))?.cycles
-        } else {
-            0
-        };
-        let hbm = LoadCycles { rows: rows.hbm, stream: streamed.hbm, operands: operands.hbm };
-        let (rows, stream, operands) = (rows.cycles, streamed.cycles, operands.cycles);
-        Some(Parts { rows, stream, operands, store, hbm, ..parts })
-    }
-
     /// An array in HBM, or its first tile.
-    fn first_tile(&self, array: &Array) -> Tensor {
+    pub(super) fn first_tile(&self, array: &Array) -> Tensor {
         let tiled = [&self.layout.rows, &self.layout.stream].into_iter().filter(|cut| cut.tiles() > 1);
         let tiles: Vec<_> = tiled.filter_map(|cut| cut.first_tile()).collect();
         array.first_tile(&tiles, self.axes)
@@ -499,11 +463,7 @@ impl Planned<'_> {
         let operand = 1 - choice.stationary;
         let name = &self.problem.operands[operand].name;
         let begin = self.load(writer, operand, values.operands[operand], choice.unit)?;
-        let outer = [
-            layout.batch.part(Part::Time),
-            layout.stream.part(Part::Promoted),
-            layout.stream.part(Part::Time),
-        ];
+        let outer = self.packet_steps();
         let [members, _] = layout.exchanged(choice);
         let shared = || outer.iter().cloned().chain([members.clone()]);
         let terms = self.stream_terms();
@@ -521,18 +481,22 @@ impl Planned<'_> {
         let stream = writer.value(op.packet(self.tidy(terms.flit)), name)?;
         let [promoted, _] = self.row_terms();
         let reused = [promoted, layout.rows.part(Part::Reuse)];
-        let time = shared().chain([terms.products]).chain(reused.clone());
+        let time = shared().chain([terms.products]).chain(reused);
         writer.comment(&self.why_packets());
         let op = new!(writer, Align, [stream, weights]).time(self.dimension(time));
         let stream = writer.value(op.packet(self.tidy(terms.aligned)), name)?;
-        let shares = [&layout.batch, &layout.stream].map(|cut| cut.part(Part::Share));
-        let kept = outer.into_iter().chain(shares).chain(reused).collect();
-        let results = self.sums(writer, stream, kept)?;
+        let results = self.sums(writer, stream)?;
         self.finish(writer, values, results)
     }
 
+    /// The steps of the stream around those of a sum.
+    pub(super) fn packet_steps(&self) -> [Expr; 3] {
+        let layout = self.layout;
+        [layout.batch.part(Part::Time), layout.stream.part(Part::Promoted), layout.stream.part(Part::Time)]
+    }
+
     /// The mappings of the stream from its fetch to the multiplication.
-    fn stream_terms(&self) -> StreamTerms {
+    pub(super) fn stream_terms(&self) -> StreamTerms {
         let layout = self.layout;
         let (piece, pieces) = (layout.sum.part(Part::Piece), layout.sum.count(Part::Piece));
         match self.choice.mode {
@@ -590,35 +554,52 @@ impl Planned<'_> {
         self.choice.has_rows(self.problem)
     }
 
-    /// Sums products over time, which keeps the terms `kept`.
-    fn sums(&self, writer: &mut Writer<'_>, stream: ValueId, kept: Vec<Expr>) -> Result<Results, Diagnostic> {
-        let (layout, name) = (self.layout, &self.problem.out.name);
-        let columns = layout.stream.part(Part::Packet);
-        let [_, row] = self.row_terms();
+    /// Sums products over time.
+    fn sums(&self, writer: &mut Writer<'_>, stream: ValueId) -> Result<Results, Diagnostic> {
+        let name = &self.problem.out.name;
         let products = match self.choice.mode {
-            Mode::Columns | Mode::Blocks => columns.clone(),
+            Mode::Columns | Mode::Blocks => self.layout.stream.part(Part::Packet),
             Mode::Tree => Expr::Literal(1),
         };
         let stream = writer.value(new!(writer, Contract, [stream]).packet(self.tidy(products)), name)?;
-        let (time, packet, mode): (Vec<Expr>, Expr, _) = match self.choice.mode {
+        let (time, packet, mode) = self.sum_steps();
+        let op = new!(writer, Accumulate, [stream]).mode(mode).time(self.dimension(time.clone()));
+        let stream = writer.value(op.packet(self.tidy(packet.clone())), name)?;
+        Ok(Results { stream, time, packet })
+    }
+
+    /// The steps that have sums, the content of their packets, and the order of these.
+    pub(super) fn sum_steps(&self) -> (Vec<Expr>, Expr, AccumulatorOrder) {
+        let layout = self.layout;
+        let [promoted, row] = self.row_terms();
+        let outer = self.packet_steps();
+        let shares = [&layout.batch, &layout.stream].map(|cut| cut.part(Part::Share));
+        let kept = outer.into_iter().chain(shares).chain([promoted, layout.rows.part(Part::Reuse)]);
+        let columns = layout.stream.part(Part::Packet);
+        match self.choice.mode {
             Mode::Columns | Mode::Blocks if !self.has_rows() => {
                 let [flits, flit] = divided(columns, layout.stream.count(Part::Packet), SUMS);
                 let row = match self.choice.promotion {
                     Promotion::Row => vec![layout.rows.part(Part::Promoted), layout.rows.part(Part::Row)],
                     Promotion::None | Promotion::Stream | Promotion::Reuse => vec![row],
                 };
-                let time = kept.into_iter().chain(row).chain([flits]).collect();
-                (time, flit, AccumulatorOrder::Sequential)
+                (kept.chain(row).chain([flits]).collect(), flit, AccumulatorOrder::Sequential)
             }
             Mode::Columns | Mode::Blocks => {
-                let time = kept.into_iter().chain([columns]).collect();
+                let time = kept.chain([columns]).collect();
                 (time, to_sums(row, self.choice.row), AccumulatorOrder::Interleaved)
             }
-            Mode::Tree => (kept, to_sums(row, self.choice.row), AccumulatorOrder::Interleaved),
-        };
-        let op = new!(writer, Accumulate, [stream]).mode(mode).time(self.dimension(time.clone()));
-        let stream = writer.value(op.packet(self.tidy(packet.clone())), name)?;
-        Ok(Results { stream, time, packet })
+            Mode::Tree => (kept.collect(), to_sums(row, self.choice.row), AccumulatorOrder::Interleaved),
+        }
+    }
+
+    /// The steps that are divided among the slices which the sum between slices frees.
+    pub(super) fn promoted(&self) -> Expr {
+        match self.choice.promotion {
+            Promotion::None => Expr::Literal(1),
+            Promotion::Stream => self.layout.stream.part(Part::Promoted),
+            Promotion::Reuse | Promotion::Row => self.layout.rows.part(Part::Promoted),
+        }
     }
 
     /// Sums between slices, computes the epilogue, and commits.
@@ -631,11 +612,7 @@ impl Planned<'_> {
         let (choice, epilogue) = (self.choice, &self.problem.epilogue);
         let name = &self.problem.out.name;
         if choice.sum > 1 {
-            let promoted = match choice.promotion {
-                Promotion::None => Expr::Literal(1),
-                Promotion::Stream => self.layout.stream.part(Part::Promoted),
-                Promotion::Reuse | Promotion::Row => self.layout.rows.part(Part::Promoted),
-            };
+            let promoted = self.promoted();
             results.time.retain(|term| *term != promoted);
             let stream = writer.value(new!(writer, VectorInit, [results.stream]), name)?;
             let slices = self.tidy(self.layout.computing_slices(choice, self.machine));

@@ -10,6 +10,7 @@ use crate::expressions::{STAGES, computed, cycles as cycles_of};
 use std::sync::Arc;
 use visa_algebra::Expr;
 use visa_cost::MemoryModel;
+use visa_hw::MAX_STREAM_BYTES;
 use visa_machine::{Machine, Unit};
 use visa_memory::HBM_UNIT;
 use visa_numerics::DType;
@@ -78,6 +79,8 @@ impl Counts<'_> {
             || choice.gather == Gather::Own && self.layout.ordered(problem, choice).is_none()
             || !self.moves_groups(0)
             || !self.moves_groups(1)
+            || !self.steps_by_groups()
+            || !self.streams_little()
         {
             return None;
         }
@@ -110,6 +113,28 @@ impl Counts<'_> {
         }
         let cuts = [&self.layout.batch, self.layout.free(operand, self.choice), &self.layout.sum];
         moves_groups(&self.problem.operands[operand], &cuts, Layout::elsewhere(self.choice, operand))
+    }
+
+    /// Returns true if loops move along whole groups of bytes in all arrays.
+    fn steps_by_groups(&self) -> bool {
+        let out = std::iter::once(&self.problem.out);
+        let mut arrays = self.problem.operands.iter().chain(&self.problem.epilogue.operands).chain(out);
+        let tiled = || [&self.layout.rows, &self.layout.stream].into_iter().filter(|cut| cut.tiles() > 1);
+        let whole = |array: &Array, cut: &Cut| {
+            let Some((axis, step)) = cut.first_tile() else { return true };
+            let at = array.axes.iter().rev().position(|own| *own == axis);
+            at != Some(0) || whole_groups(step, array.dtype) == step
+        };
+        arrays.all(|array| tiled().all(|cut| whole(array, cut)))
+    }
+
+    /// Returns true if the products of a slice fit the stream of an interpreter.
+    fn streams_little(&self) -> bool {
+        let (choice, layout) = (self.choice, self.layout);
+        let sums = layout.stream.count(Part::Packet) * choice.row;
+        let products =
+            self.packets() * choice.share * reused(choice, layout).0 * layout.batch.count(Part::Time);
+        bytes(products * sums, self.problem.accumulator) <= MAX_STREAM_BYTES
     }
 
     /// Clusters that compute.
@@ -347,33 +372,37 @@ impl Counts<'_> {
         if self.choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES }
     }
 
+    /// Packets of the stream that a slice fetches for each position of the batch.
+    fn packets(&self) -> u64 {
+        let layout = self.layout;
+        let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
+        let of_sum = match self.choice.mode {
+            Mode::Columns => layout.depth,
+            Mode::Blocks => layout.depth * layout.stream.count(Part::Packet) / layout.packet,
+            Mode::Tree => layout.sum.count(Part::Piece) * layout.depth.div_ceil(layout.packet),
+        };
+        steps * of_sum
+    }
+
     /// Cycles of the busiest engine after the fetch, and those until its first result.
     fn busiest(&self) -> (u64, u64) {
         let (choice, layout, dtype) = (self.choice, self.layout, self.problem.dtype());
         let (reused, row) = reused(choice, layout);
         let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
         let shared = layout.batch.count(Part::Share) * layout.stream.count(Part::Share);
-        let pieces = layout.sum.count(Part::Piece);
-        let (packets, flits, results) = match choice.mode {
+        let (pieces, packets) = (layout.sum.count(Part::Piece), self.packets());
+        let (flits, results) = match choice.mode {
             Mode::Columns | Mode::Blocks => {
                 let columns = layout.stream.count(Part::Packet);
                 // A packet of blocks is a whole one, in one flit or two.
-                let (positions, filled) = match choice.mode {
-                    Mode::Blocks => (layout.packet / columns, layout.packet),
-                    Mode::Columns | Mode::Tree => (1, columns),
-                };
-                let packets = steps * layout.depth / positions;
+                let filled = if choice.mode == Mode::Blocks { layout.packet } else { columns };
                 // A flit has a row of the register file, or the rows of a column.
                 let flits = if choice.has_rows(self.problem) { columns } else { row * columns / SUMS };
-                (packets, packets * filled.div_ceil(layout.flit), steps * shared * reused * flits)
+                (packets * filled.div_ceil(layout.flit), steps * shared * reused * flits)
             }
             Mode::Tree => {
-                let packets = steps * pieces * layout.depth.div_ceil(layout.packet);
-                (
-                    packets,
-                    steps * bytes(layout.depth * pieces, dtype).div_ceil(self.wide()),
-                    steps * shared * reused,
-                )
+                let flits = bytes(layout.depth * pieces, dtype).div_ceil(self.wide());
+                (steps * flits, steps * shared * reused)
             }
         };
         let (lanes, _) = self.computed();
@@ -657,11 +686,9 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
     let depth = pieces(choice, layout) * layout.row_depth(choice.mode, elements(FLIT_BYTES, dtype));
     let row = layout.batches() * reused * depth;
     let file = bytes(row, dtype) <= machine.trf_row_bytes(choice.row);
-    let buffer = match choice.mode {
-        Mode::Columns => reused <= 32,
-        Mode::Blocks => reused * choice.row <= 32,
-        Mode::Tree => reused <= 128,
-    };
+    let buffer = machine
+        .accumulator(choice.has_rows(problem), choice.row, layout.stream.count(Part::Packet), reused)
+        .fits();
     let operands = problem.epilogue.operands.iter();
     let words: u64 = operands.map(|array| elements_of(&layout.held_of(array), except)).sum();
     let vectors = bytes(words, problem.accumulator) <= machine.memory.vrf_bytes;

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use visa_algebra::Axes;
 use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
+use visa_memory::HBM_UNIT;
 use visa_numerics::DType;
 
 /// Distributions whose plans are counted at the same time.
@@ -389,6 +390,8 @@ impl Space<'_> {
         } else {
             &[Promotion::None, Promotion::Stream, Promotion::Reuse, Promotion::Row]
         };
+        let [row_counts, stream_counts] =
+            [base.stationary, 1 - base.stationary].map(|operand| self.tile_counts(operand));
         for &unit in self.vocabulary.contexts() {
             for &promotion in promotions {
                 if promotion == Promotion::Row && (base.mode == Mode::Tree || row < base.sum) {
@@ -404,8 +407,8 @@ impl Space<'_> {
                         if neighbours && (innermost == Some(Role::Rows) || base.rows == 1) {
                             continue;
                         }
-                        for row_tiles in powers(self.tiles(base.stationary)) {
-                            for stream_tiles in powers(self.tiles(1 - base.stationary)) {
+                        for &row_tiles in &row_counts {
+                            for &stream_tiles in &stream_counts {
                                 let tiled = row_tiles * stream_tiles > 1;
                                 if tiled && !plain && base.sum > 1 {
                                     continue;
@@ -439,6 +442,26 @@ impl Space<'_> {
     fn may_load_rows(&self, plan: &Choice) -> bool {
         plan.share_sum > 1
             && Layout::new(self.problem, plan).is_some_and(|layout| layout.may_load_rows(self.problem, plan))
+    }
+
+    /// Numbers of iterations of a loop over the free axes of an operand: powers of two. In the models of requests,
+    /// where such a part of the innermost axis of the result has no whole units of HBM, the next number whose parts
+    /// have.
+    fn tile_counts(&self, operand: usize) -> Vec<u64> {
+        let group = &self.problem.free[operand];
+        let out = &self.problem.out;
+        let is_row = out.axes.last().is_some() && out.axes.last() == group.axes.first();
+        let unit = elements(HBM_UNIT, out.dtype);
+        let whole = |count: u64| group.slowest.is_multiple_of(count * unit);
+        let of_units = |power: u64| (power..2 * power).find(|count| whole(*count));
+        let powers = powers(self.tiles(operand));
+        match self.model {
+            MemoryModel::Flat => powers.collect(),
+            MemoryModel::Book | MemoryModel::Detailed if !is_row => powers.collect(),
+            MemoryModel::Book | MemoryModel::Detailed => {
+                powers.map(|power| of_units(power).unwrap_or(power)).collect()
+            }
+        }
     }
 
     /// Most iterations of a loop over the free axes of an operand.

@@ -62,7 +62,8 @@ impl PlannedRegion<'_> {
     #[must_use]
     pub fn load_tile(&self, slot: Slot, tile: u64, prices: &Transfers<'_>) -> Option<u64> {
         let source = self.first_tile(self.array(slot));
-        prices.load_from(self.tile_offset(slot, tile, prices), &source, &self.parts(slot))
+        let offset = self.tile_offset(slot, tile, prices);
+        prices.load_from((None, offset), &source, &self.parts(slot)).map(|cost| cost.cycles)
     }
 
     /// Cycles to store a tile of an output; `None` if no engine moves it.
@@ -70,7 +71,8 @@ impl PlannedRegion<'_> {
     pub fn store_tile(&self, slot: Slot, tile: u64, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
         let offset = self.tile_offset(slot, tile, prices);
-        prices.store_to(array, offset, &self.output(slot), &self.first_tile(array))
+        let (source, result) = (self.output(slot), self.first_tile(array));
+        prices.store_to(array, (None, offset), &source, &result).map(|cost| cost.cycles)
     }
 
     /// Tiles after which the first bytes of tiles are at equal distances from multiples of a request, at most
