@@ -56,6 +56,14 @@ impl Layout {
         let rows = rows(&problem.free[choice.stationary], choice)?;
         let stream = stream(&problem.free[1 - choice.stationary], choice, flit, packet)?;
         let sum = sum(problem, choice, packet)?;
+        // Steps of the sum are between the packets of a stream and its columns: parts of a tile with padding carry
+        // into each other there (book 03).
+        let steps =
+            stream.padded() / (stream.count(Part::Packet) * choice.clusters(Role::Stream) * choice.stream);
+        let summed = sum.padded() / choice.sum > 1;
+        if is_ragged(&stream) && choice.mode != Mode::Tree && summed && steps > 1 {
+            return None;
+        }
         // The Transpose Engine exchanges whole matrices.
         let whole = choice.mode != Mode::Blocks || stream.padded() == stream.size();
         if !stream.has_whole_rows() || !whole {
@@ -362,6 +370,12 @@ pub fn in_memory_around(
 #[must_use]
 pub fn position(array: &Array, cut: &Cut) -> Option<usize> {
     cut.group().axes.iter().filter_map(|axis| array.position(axis)).max()
+}
+
+/// Returns true if the tiles of a cut end with padding.
+#[must_use]
+pub fn is_ragged(cut: &Cut) -> bool {
+    cut.tiles() > 1 && cut.padded() != cut.size()
 }
 
 /// The cut of the axes of both operands and the result.

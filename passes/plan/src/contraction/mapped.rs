@@ -2,7 +2,8 @@
 //! side (book 03).
 
 use crate::contraction::emit::Planned;
-use crate::cut::{Cut, side_by_side};
+use crate::contraction::layout::is_ragged;
+use crate::cut::side_by_side;
 use visa_algebra::{Expr, digits};
 
 impl Planned<'_> {
@@ -10,7 +11,6 @@ impl Planned<'_> {
     /// tiles have no padding.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
-        let is_ragged = |cut: &Cut| cut.tiles() > 1 && cut.padded() != cut.size();
         if ![&self.layout.rows, &self.layout.stream].into_iter().any(is_ragged) {
             return true;
         }

@@ -1,13 +1,11 @@
 //! The transfers of a plan by their prices, instead of counts.
 
-use crate::array::Array;
 use crate::contraction::Move;
 use crate::contraction::emit::Planned;
 use crate::contraction::parts::{LoadCycles, Parts};
 use crate::cut::Cut;
 use crate::flow::Ways;
 use crate::memory::Transfers;
-use std::collections::BTreeMap;
 use visa_cost::TransferCost;
 
 impl Planned<'_> {
@@ -20,9 +18,7 @@ impl Planned<'_> {
             if ways.here[operand] {
                 return Some(TransferCost::default());
             }
-            let (array, result) = (&problem.operands[operand], self.operand_tensor(operand));
-            let source = self.first_tile(array);
-            self.mean(array, prices, |offset| prices.load_from((queue, offset), &source, &result))
+            prices.load(queue, &self.first_tile(&problem.operands[operand]), &self.operand_tensor(operand))
         };
         let [operand, stream, store] =
             [Move::Operand, Move::Stream, Move::Store].map(|transfer| choice.queue(transfer));
@@ -30,9 +26,7 @@ impl Planned<'_> {
         let mut operands = TransferCost::default();
         for (number, array) in (problem.operands.len()..).zip(&problem.epilogue.operands) {
             if !ways.here[number] {
-                let (source, result) = (self.first_tile(array), self.input(number));
-                let from = |offset| prices.load_from((operand, offset), &source, &result);
-                let cost = self.mean(array, prices, from)?;
+                let cost = prices.load(operand, &self.first_tile(array), &self.input(number))?;
                 operands.cycles += cost.cycles;
                 operands.hbm += cost.hbm;
             }
@@ -40,7 +34,8 @@ impl Planned<'_> {
         let (rows, streamed) = (load(choice.stationary, operand)?, load(1 - choice.stationary, stream)?);
         let store = if ways.stores[0] {
             let (source, result) = (self.results(), self.first_tile(out));
-            self.mean(out, prices, |at| prices.store_to(out, (store, at), &source, &result))?.cycles
+            let from = |offset| Some(prices.store_to(out, (store, offset), &source, &result)?.cycles);
+            mean_store(&self.store_offsets(prices), from)?
         } else {
             0
         };
@@ -49,35 +44,33 @@ impl Planned<'_> {
         Some(Parts { rows, stream, operands, store, hbm, ..parts })
     }
 
-    /// The mean cost of the transfers of all tiles of an array: `cost` has that of a tile by the bytes from a multiple
-    /// of a request to its first one. `None` if one has none.
-    fn mean(
-        &self,
-        array: &Array,
-        prices: &Transfers<'_>,
-        cost: impl Fn(u64) -> Option<TransferCost>,
-    ) -> Option<TransferCost> {
-        let step = |cut: &Cut| {
-            let step = cut.first_tile().and_then(|(axis, size)| Some(size * array.step(&axis, self.axes)?));
-            step.map(|elements| elements * u64::from(array.dtype.bits()) / 8)
+    /// For each tile of the result, the bytes from a multiple of a request to its first one. Tiles of an axis within
+    /// another dimension count as aligned.
+    fn store_offsets(&self, prices: &Transfers<'_>) -> Vec<u64> {
+        let (out, axes) = (&self.problem.out, self.axes);
+        let bytes = |cut: &Cut| {
+            let (axis, size) = cut.first_tile().filter(|_| cut.tiles() > 1)?;
+            Some(size * out.step(&axis, axes)? * u64::from(out.dtype.bits()) / 8)
         };
-        let starts = |cut: &Cut| {
-            // Tiles of an axis within another dimension count as aligned.
-            let step = if cut.tiles() > 1 { step(cut) } else { None };
-            step.map_or(vec![0], |step| (0..cut.tiles()).map(|tile| tile * step).collect::<Vec<u64>>())
+        let starts = |cut: &Cut| match bytes(cut) {
+            Some(step) => (0..cut.tiles()).map(|tile| tile * step).collect(),
+            None => (0..cut.tiles()).map(|_| 0).collect(),
         };
-        let mut counts = BTreeMap::<u64, u64>::new();
-        let columns = starts(&self.layout.stream);
-        for row in starts(&self.layout.rows) {
-            columns.iter().for_each(|column| *counts.entry(prices.offset(row + column)).or_default() += 1);
-        }
-        let (mut total, mut tiles) = (TransferCost::default(), 0);
-        for (offset, count) in counts {
-            let one = cost(offset)?;
-            total.cycles += count * one.cycles;
-            total.hbm += count * one.hbm;
-            tiles += count;
-        }
-        Some(TransferCost { cycles: total.cycles / tiles, hbm: total.hbm / tiles })
+        let columns: Vec<u64> = starts(&self.layout.stream);
+        let rows: Vec<u64> = starts(&self.layout.rows);
+        rows.iter().flat_map(|row| columns.iter().map(move |column| prices.offset(row + column))).collect()
     }
+}
+
+/// The mean of the cycles of stores that begin so many bytes after a multiple of a request. All that do not begin at
+/// one take as long as the first of them.
+fn mean_store(offsets: &[u64], cycles: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+    let aligned = offsets.iter().filter(|offset| **offset == 0).count() as u64;
+    let apart = offsets.len() as u64 - aligned;
+    let first = if aligned > 0 { aligned * cycles(0)? } else { 0 };
+    let others = match offsets.iter().find(|offset| **offset != 0) {
+        Some(&offset) => apart * cycles(offset)?,
+        None => 0,
+    };
+    Some((first + others) / (aligned + apart).max(1))
 }
