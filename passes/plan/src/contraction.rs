@@ -78,11 +78,11 @@ pub struct Contraction {
     /// The result.
     pub out: Array,
     /// Axes of both operands and the result.
-    pub batch: Group,
+    pub batch: Arc<Group>,
     /// Axes that only one operand has: of the first, of the second.
-    pub free: [Group; 2],
+    pub free: [Arc<Group>; 2],
     /// Axes that are summed.
-    pub sum: Group,
+    pub sum: Arc<Group>,
     /// The order of the sum.
     pub order: SumOrder,
     /// Summed positions outside of windows, the slowest ones, if an operand is an image.

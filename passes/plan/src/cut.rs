@@ -59,7 +59,7 @@ pub type Parts = SmallVec<[(Part, u64); 6]>;
 /// at least the size of an iteration; positions beyond it are padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
-    group: Group,
+    group: Arc<Group>,
     tiles: u64,
     parts: Parts,
 }
@@ -157,14 +157,14 @@ impl Group {
 impl Cut {
     /// A cut into `parts`, the slowest first, of each of `tiles` iterations.
     #[must_use]
-    pub fn new(group: &Group, tiles: u64, parts: &[(Part, u64)]) -> Self {
+    pub fn new(group: &Arc<Group>, tiles: u64, parts: &[(Part, u64)]) -> Self {
         Self::of(group, tiles, parts.into())
     }
 
     /// The same of parts that are together.
     #[must_use]
-    pub fn of(group: &Group, tiles: u64, parts: Parts) -> Self {
-        Self { group: group.clone(), tiles, parts }
+    pub fn of(group: &Arc<Group>, tiles: u64, parts: Parts) -> Self {
+        Self { group: Arc::clone(group), tiles, parts }
     }
 
     /// The group.

@@ -783,9 +783,10 @@ impl Reader<'_> {
             .collect();
         let (positions, apart) = self.summed(&operands, &summed, order);
         Ok(Contraction {
-            batch: self.batch(op, &batch),
-            free: [self.free(op, &operands[0], &only(0, 1)), self.free(op, &operands[1], &only(1, 0))],
-            sum: Group::new(&positions, self.axes),
+            batch: self.batch(op, &batch).into(),
+            free: [(0, 1), (1, 0)]
+                .map(|(own, other)| self.free(op, &operands[own], &only(own, other)).into()),
+            sum: Group::new(&positions, self.axes).into(),
             apart,
             order,
             accumulator,

@@ -22,7 +22,7 @@ impl Layout {
         let rows = if outer.is_empty() {
             Vec::new()
         } else {
-            Cut::new(&Group::new(outer, axes), 1, &parts).rest(elsewhere)
+            Cut::new(&Arc::new(Group::new(outer, axes)), 1, &parts).rest(elsewhere)
         };
         let terms = self.batch.rest(elsewhere).into_iter().chain(rows).chain(self.summed_image(image, axes));
         in_memory(terms.chain([Expr::axis(&image.row)]), array.dtype, axes)
@@ -40,7 +40,7 @@ impl Layout {
         let mut terms: Vec<Expr> = if divided == 1 {
             apart.iter().map(|axis| Expr::axis(axis)).collect()
         } else {
-            let own = Group::new(&apart, axes);
+            let own = Arc::new(Group::new(&apart, axes));
             let parts = [Part::Slice, Part::Share].map(|part| (part, self.sum.count(part)));
             let rest = (Part::Time, own.size / divided);
             let parts = [&parts[..], &[rest]].concat();

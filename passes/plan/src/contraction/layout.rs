@@ -3,6 +3,7 @@
 use crate::array::{Array, PACKET, whole_groups};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
 use crate::cut::{Cut, Group, Part, Parts, side_by_side, tidy};
+use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_machine::{Machine, Unit};
 use visa_numerics::DType;
@@ -379,7 +380,7 @@ pub fn is_ragged(cut: &Cut) -> bool {
 }
 
 /// The cut of the axes of both operands and the result.
-fn batch(group: &Group, choice: &Choice) -> Option<Cut> {
+fn batch(group: &Arc<Group>, choice: &Choice) -> Option<Cut> {
     let (cluster, slices) = ((Part::Cluster, choice.clusters(Role::Batch)), (Part::Slice, choice.batch));
     let share = (Part::Share, choice.share_batch);
     match group.row {
@@ -390,7 +391,7 @@ fn batch(group: &Group, choice: &Choice) -> Option<Cut> {
 }
 
 /// The cut of the axes of the rows.
-fn rows(group: &Group, choice: &Choice) -> Option<Cut> {
+fn rows(group: &Arc<Group>, choice: &Choice) -> Option<Cut> {
     let (tiles, cluster) = (choice.row_tiles, (Part::Cluster, choice.clusters(Role::Rows)));
     let slices = (Part::Slice, choice.rows);
     let freed = |from: Promotion| (Part::Promoted, if choice.promotion == from { choice.sum } else { 1 });
@@ -406,7 +407,7 @@ fn rows(group: &Group, choice: &Choice) -> Option<Cut> {
 }
 
 /// The cut of the streamed axes.
-fn stream(group: &Group, choice: &Choice, flit: u64, packet: u64) -> Option<Cut> {
+fn stream(group: &Arc<Group>, choice: &Choice, flit: u64, packet: u64) -> Option<Cut> {
     let tiles = choice.stream_tiles;
     let (cluster, slices) = ((Part::Cluster, choice.clusters(Role::Stream)), (Part::Slice, choice.stream));
     let freed = if choice.promotion == Promotion::Stream { choice.sum } else { 1 };
@@ -516,7 +517,7 @@ fn padded(map: Expr, all: u64, used: u64) -> Expr {
 /// A cut with `outer` and `inner` parts, in which `part` takes the rest; `None` if the others have more positions than
 /// the group, by more than padding to one position each.
 fn filled(
-    group: &Group,
+    group: &Arc<Group>,
     tiles: u64,
     outer: &[(Part, u64)],
     part: Part,

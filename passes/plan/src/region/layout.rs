@@ -94,7 +94,7 @@ impl<'a> RegionLayout<'a> {
     #[must_use]
     pub fn new(region: &Region, choice: &RegionChoice, axes: &'a Axes) -> Option<Self> {
         let blocks = region.blocks(choice.blocks, axes);
-        let group = &region.divided(choice.rows, &blocks, axes);
+        let group = &Arc::new(region.divided(choice.rows, &blocks, axes));
         if !group.slowest.is_multiple_of(choice.tiles) || choice.tiles > 1 && !group.padded.is_empty() {
             return None;
         }

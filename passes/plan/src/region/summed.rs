@@ -81,7 +81,7 @@ impl Region {
     #[must_use]
     pub fn sum_cut(&self, sum: DividedSum, axes: &Axes) -> Option<Cut> {
         let axis = self.divided_sums().into_iter().nth(sum.axis)?;
-        let group = Group::new(&[axis], axes);
+        let group = Arc::new(Group::new(&[axis], axes));
         let count = group.size.div_ceil(sum.slices).next_multiple_of(sum.multiple);
         let used = if sum.neighbours { group.size.min(sum.slices) } else { group.size.div_ceil(count) };
         if used < sum.slices {
