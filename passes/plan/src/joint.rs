@@ -268,7 +268,7 @@ impl Joint<'_> {
         let mut fastest: BTreeMap<Choice, (Choice, Parts)> = BTreeMap::new();
         let visited = Visited::Straight { most };
         let count = |choice: Choice, layout: Layout, _: u64| {
-            let parts = guess(problem, &choice, &layout, machine, model);
+            let parts = guess(problem, &choice, &layout, machine, (model, u64::MAX));
             parts.filter(|parts| parts.weights + parts.pipelines() <= most).map(|parts| (choice, parts))
         };
         let vocabulary = self.search.prices.vocabulary;

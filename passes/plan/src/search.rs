@@ -311,7 +311,7 @@ impl Search<'_> {
             if !honours(places, axes, &|number| planned.input(number)) {
                 return None;
             }
-            let parts = guess(problem, &choice, &layout, machine, model)?;
+            let parts = guess(problem, &choice, &layout, machine, (model, limit))?;
             let total = parts.total(&layout);
             // Without a limit, all plans are of interest.
             (total < limit && planned.is_mapped()).then(|| (total, Box::new((choice, layout, parts))))

@@ -22,17 +22,18 @@ const LOAD_SETUP: u64 = 20;
 /// Stages of the Contraction Engine, each a cycle of latency: align, contract, accumulate.
 const CONTRACTION_STAGES: u64 = 3;
 
-/// The commands of a plan; `None` if it does not fit the memories, or an engine does not make one of its transfers.
+/// The commands of a plan; `None` if it does not fit the memories, or an engine does not make one of its transfers, or
+/// if its loads and its pipelines alone take `most` cycles in all iterations.
 #[must_use]
 pub fn guess(
     problem: &Contraction,
     choice: &Choice,
     layout: &Layout,
     machine: &Machine,
-    model: MemoryModel,
+    (model, most): (MemoryModel, u64),
 ) -> Option<Parts> {
     let (fits, streamed) = held(problem, choice, layout, machine);
-    Counts { problem, choice, layout, machine, model, fits, streamed }.parts()
+    Counts { problem, choice, layout, machine, model, fits, streamed }.parts(most)
 }
 
 /// Returns true if a pipeline turns the stream of a plan.
@@ -69,13 +70,24 @@ struct Counts<'a> {
 }
 
 impl Counts<'_> {
-    fn parts(&self) -> Option<Parts> {
+    fn parts(&self, most: u64) -> Option<Parts> {
         let (choice, problem) = (self.choice, self.problem);
         let masked = choice.mode == Mode::Tree && self.layout.depth != self.layout.sum.count(Part::Time);
         // Masks and tables belong to the main context (book 08).
         let table = problem.prologues[1 - choice.stationary].table.is_some();
-        if !self.fits
-            || (masked || table) && choice.unit == Unit::Dual
+        if !self.fits {
+            return None;
+        }
+        let (busiest, results) = self.busiest();
+        let [rows, stream] = [choice.stationary, 1 - choice.stationary].map(|operand| self.load(operand));
+        let tiles = self.layout.rows.tiles() * self.layout.stream.tiles();
+        let loads = self.layout.rows.tiles() * rows + self.layout.stream_loads() * stream;
+        // Loads and pipelines of different iterations run in parallel.
+        let least = if tiles == 1 { loads + busiest } else { loads.max(tiles * busiest) };
+        if least >= most {
+            return None;
+        }
+        if (masked || table) && choice.unit == Unit::Dual
             || choice.gather == Gather::Own && self.layout.ordered(problem, choice).is_none()
             || !self.moves_groups(0)
             || !self.moves_groups(1)
@@ -86,11 +98,10 @@ impl Counts<'_> {
         }
         let (store, collected) = self.store();
         let epilogue = || problem.epilogue.operands.iter();
-        let (busiest, results) = self.busiest();
         let (streamed, turn) = self.streaming(busiest, self.wide());
         Some(Parts {
-            rows: self.load(choice.stationary),
-            stream: self.load(1 - choice.stationary),
+            rows,
+            stream,
             fills: self.fills(),
             fills_apart: choice.mode != Mode::Tree,
             operands: epilogue().map(|array| self.operand(array)).sum(),
