@@ -531,7 +531,7 @@ fn the_sequencer_level_keeps_the_order_of_stages() {
     assert_eq!(found([most, add]), ["hw.exec-C4"]);
 }
 
-/// 65536 packets of 64 bytes, each 16 times, are 2^26 bytes.
+/// 65536 packets of 64 bytes, each 64 times, are 2^28 bytes.
 #[test]
 fn exec_stream_bound() {
     let stages = |repeat: u64| {
@@ -542,12 +542,12 @@ fn exec_stream_bound() {
              hw.commit bytes 8, loops [8 : 1] : 8"
         ))
     };
-    inside(&stages(16));
-    outside("hw.exec-C5", &stages(17));
+    inside(&stages(64));
+    outside("hw.exec-C5", &stages(65));
 }
 
-/// Of a maximum the products themselves come out, two groups of 32: 256 bytes a packet. 65536 packets, each 4
-/// times, are 2^26 bytes.
+/// Of a maximum the products themselves come out, two groups of 32: 256 bytes a packet. 65536 packets, each 16
+/// times, are 2^28 bytes.
 #[test]
 fn contract_stream_bound() {
     let stages = |repeat: u64| {
@@ -558,8 +558,8 @@ fn contract_stream_bound() {
              : 1; hw.commit bytes 8, loops [8 : 1] : 8"
         ))
     };
-    inside(&stages(4));
-    outside("hw.contract-C3", &stages(5));
+    inside(&stages(16));
+    outside("hw.contract-C3", &stages(17));
 }
 
 fn dma_on(chips: u64, dma: &str) -> String {
