@@ -62,8 +62,8 @@ impl Planned<'_> {
     }
 }
 
-/// The mean of the cycles of stores that begin so many bytes after a multiple of a request. All that do not begin at
-/// one take as long as the first of them.
+/// The mean of the cycles of stores, by the bytes from a multiple of a request to the first byte of each. All that do
+/// not begin at a multiple take as long as the first of them.
 fn mean_store(offsets: &[u64], cycles: impl Fn(u64) -> Option<u64>) -> Option<u64> {
     let aligned = offsets.iter().filter(|offset| **offset == 0).count() as u64;
     let apart = offsets.len() as u64 - aligned;
