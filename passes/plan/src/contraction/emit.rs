@@ -66,7 +66,7 @@ pub(super) struct Results {
 }
 
 /// The mappings of the stream, within the time steps around a sum.
-pub(super) struct StreamTerms {
+struct StreamTerms {
     /// Packets of the fetch.
     steps: Expr,
     /// A packet of the fetch.
@@ -78,9 +78,9 @@ pub(super) struct StreamTerms {
     /// A flit.
     flit: Expr,
     /// Packets of products.
-    pub(super) products: Expr,
+    products: Expr,
     /// A packet of products.
-    pub(super) aligned: Expr,
+    aligned: Expr,
 }
 
 /// Runs of results that are contiguous in the array, in several slices.
@@ -490,13 +490,13 @@ impl Planned<'_> {
     }
 
     /// The steps of the stream around those of a sum.
-    pub(super) fn packet_steps(&self) -> [Expr; 3] {
+    fn packet_steps(&self) -> [Expr; 3] {
         let layout = self.layout;
         [layout.batch.part(Part::Time), layout.stream.part(Part::Promoted), layout.stream.part(Part::Time)]
     }
 
     /// The mappings of the stream from its fetch to the multiplication.
-    pub(super) fn stream_terms(&self) -> StreamTerms {
+    fn stream_terms(&self) -> StreamTerms {
         let layout = self.layout;
         let (piece, pieces) = (layout.sum.part(Part::Piece), layout.sum.count(Part::Piece));
         match self.choice.mode {

@@ -57,8 +57,8 @@ impl Layout {
         let rows = rows(&problem.free[choice.stationary], choice)?;
         let stream = stream(&problem.free[1 - choice.stationary], choice, flit, packet)?;
         let sum = sum(problem, choice, packet)?;
-        // Steps of the sum are between the packets of a stream and its columns: parts of a tile with padding carry
-        // into each other there (book 03).
+        // Where steps of a sum are between those of the packets and their columns, parts of a tile with padding carry
+        // into each other (book 03).
         let steps =
             stream.padded() / (stream.count(Part::Packet) * choice.clusters(Role::Stream) * choice.stream);
         let summed = sum.padded() / choice.sum > 1;

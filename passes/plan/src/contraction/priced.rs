@@ -47,17 +47,11 @@ impl Planned<'_> {
     /// For each tile of the result, the bytes from a multiple of a request to its first one. Tiles of an axis within
     /// another dimension count as aligned.
     fn store_offsets(&self, prices: &Transfers<'_>) -> Vec<u64> {
-        let (out, axes) = (&self.problem.out, self.axes);
-        let bytes = |cut: &Cut| {
-            let (axis, size) = cut.first_tile().filter(|_| cut.tiles() > 1)?;
-            Some(size * out.step(&axis, axes)? * u64::from(out.dtype.bits()) / 8)
+        let starts = |cut: &Cut| -> Vec<u64> {
+            let bits = self.problem.out.tile_bits(cut, self.axes).unwrap_or_default();
+            (0..cut.tiles()).map(|tile| tile * bits / 8).collect()
         };
-        let starts = |cut: &Cut| match bytes(cut) {
-            Some(step) => (0..cut.tiles()).map(|tile| tile * step).collect(),
-            None => (0..cut.tiles()).map(|_| 0).collect(),
-        };
-        let columns: Vec<u64> = starts(&self.layout.stream);
-        let rows: Vec<u64> = starts(&self.layout.rows);
+        let (rows, columns) = (starts(&self.layout.rows), starts(&self.layout.stream));
         rows.iter().flat_map(|row| columns.iter().map(move |column| prices.offset(row + column))).collect()
     }
 }

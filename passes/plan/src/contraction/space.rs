@@ -4,6 +4,7 @@
 use crate::array::whole_groups;
 use crate::contraction::layout::{Layout, MOST_COLUMNS, PACKET_BYTES, elements};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion, Role, SumOrder};
+use crate::cut::tile_counts;
 use crate::vocabulary::Vocabulary;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -391,7 +392,7 @@ impl Space<'_> {
             &[Promotion::None, Promotion::Stream, Promotion::Reuse, Promotion::Row]
         };
         let [row_counts, stream_counts] =
-            [base.stationary, 1 - base.stationary].map(|operand| self.tile_counts(operand));
+            [base.stationary, 1 - base.stationary].map(|operand| self.loop_counts(operand));
         for &unit in self.vocabulary.contexts() {
             for &promotion in promotions {
                 if promotion == Promotion::Row && (base.mode == Mode::Tree || row < base.sum) {
@@ -444,24 +445,21 @@ impl Space<'_> {
             && Layout::new(self.problem, plan).is_some_and(|layout| layout.may_load_rows(self.problem, plan))
     }
 
-    /// Numbers of iterations of a loop over the free axes of an operand: powers of two. In the models of requests,
-    /// where such a part of the innermost axis of the result has no whole units of HBM, the next number whose parts
-    /// have.
-    fn tile_counts(&self, operand: usize) -> Vec<u64> {
-        let group = &self.problem.free[operand];
-        let out = &self.problem.out;
-        let is_row = out.axes.last().is_some() && out.axes.last() == group.axes.first();
+    /// Numbers of iterations of a loop over the free axes of an operand: powers of two. In the models of requests, a
+    /// loop over the innermost axis of the result has the first number from each of these to the next one whose tiles
+    /// are whole units of HBM, if there is one.
+    fn loop_counts(&self, operand: usize) -> Vec<u64> {
+        let (group, out) = (&self.problem.free[operand], &self.problem.out);
         let unit = elements(HBM_UNIT, out.dtype);
-        let whole = |count: u64| group.slowest.is_multiple_of(count * unit);
-        let of_units = |power: u64| (power..2 * power).find(|count| whole(*count));
-        let powers = powers(self.tiles(operand));
-        match self.model {
-            MemoryModel::Flat => powers.collect(),
-            MemoryModel::Book | MemoryModel::Detailed if !is_row => powers.collect(),
-            MemoryModel::Book | MemoryModel::Detailed => {
-                powers.map(|power| of_units(power).unwrap_or(power)).collect()
-            }
-        }
+        let is_row = out.axes.last().is_some() && out.axes.last() == group.axes.first();
+        let of_units: Vec<u64> =
+            if self.model != MemoryModel::Flat && is_row && group.slowest.is_multiple_of(unit) {
+                tile_counts(group.slowest / unit, MOST_TILES).collect()
+            } else {
+                Vec::new()
+            };
+        let near = |power: u64| of_units.iter().copied().find(|count| (power..2 * power).contains(count));
+        powers(self.tiles(operand)).map(|power| near(power).unwrap_or(power)).collect()
     }
 
     /// Most iterations of a loop over the free axes of an operand.

@@ -86,9 +86,7 @@ impl PlannedRegion<'_> {
     /// Bytes from a multiple of a request to the first byte of a tile.
     fn tile_offset(&self, slot: Slot, tile: u64, prices: &Transfers<'_>) -> u64 {
         let (rows, array) = (&self.layout.rows, self.array(slot));
-        let step =
-            rows.first_tile().and_then(|(axis, size)| Some(size * array.step(&axis, self.layout.axes)?));
-        prices.offset(tile * step.unwrap_or_default() * u64::from(array.dtype.bits()) / 8)
+        prices.offset(array.tile_bits(rows, self.layout.axes).map_or(0, |bits| tile * bits / 8))
     }
 
     /// Returns true if each iteration of the loop needs another part of an input.
