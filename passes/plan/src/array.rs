@@ -1,6 +1,5 @@
 //! Arrays in HBM: the arguments, results and intermediate values of a kernel.
 
-use crate::cut::Cut;
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind, Side};
 use visa_ir::context::Context;
@@ -205,12 +204,11 @@ impl Array {
         terms[at + 1..].iter().map(|term| term.size(axes).ok()).product()
     }
 
-    /// Bits from the first element of a tile of `cut` to that of the next one; `None` if the axis of the loop shares a
-    /// dimension with others.
+    /// Bits from the first element of a tile of `size` positions of an axis to that of the next one. `None` if the
+    /// axis shares a dimension with others.
     #[must_use]
-    pub fn tile_bits(&self, cut: &Cut, axes: &Axes) -> Option<u64> {
-        let (axis, size) = cut.first_tile()?;
-        Some(size * self.step(&axis, axes)? * u64::from(self.dtype.bits()))
+    pub fn tile_bits(&self, (axis, size): &(Arc<str>, u64), axes: &Axes) -> Option<u64> {
+        Some(size * self.step(axis, axes)? * u64::from(self.dtype.bits()))
     }
 
     /// The axes of a transfer of `source` to `result`, the array or a tile of it, that moves the padding of rows, so

@@ -48,8 +48,8 @@ impl Planned<'_> {
     /// another dimension count as aligned.
     fn store_offsets(&self, prices: &Transfers<'_>) -> Vec<u64> {
         let starts = |cut: &Cut| -> Vec<u64> {
-            let bits = self.problem.out.tile_bits(cut, self.axes).unwrap_or_default();
-            (0..cut.tiles()).map(|tile| tile * bits / 8).collect()
+            let bits = cut.first_tile().and_then(|first| self.problem.out.tile_bits(&first, self.axes));
+            (0..cut.tiles()).map(|tile| bits.map_or(0, |bits| tile * bits / 8)).collect()
         };
         let (rows, columns) = (starts(&self.layout.rows), starts(&self.layout.stream));
         rows.iter().flat_map(|row| columns.iter().map(move |column| prices.offset(row + column))).collect()

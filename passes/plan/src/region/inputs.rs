@@ -86,7 +86,8 @@ impl PlannedRegion<'_> {
     /// Bytes from a multiple of a request to the first byte of a tile.
     fn tile_offset(&self, slot: Slot, tile: u64, prices: &Transfers<'_>) -> u64 {
         let (rows, array) = (&self.layout.rows, self.array(slot));
-        prices.offset(array.tile_bits(rows, self.layout.axes).map_or(0, |bits| tile * bits / 8))
+        let bits = rows.first_tile().and_then(|first| array.tile_bits(&first, self.layout.axes));
+        prices.offset(bits.map_or(0, |bits| tile * bits / 8))
     }
 
     /// Returns true if each iteration of the loop needs another part of an input.
