@@ -36,6 +36,33 @@ pub struct Coverage {
     pub copies: u64,
 }
 
+/// The coordinates that some dimensions of a tensor type count from, and the repetitions of its indices there.
+///
+/// Unlike a coverage, dimensions have them that hold only some positions of a composite whose parts carry.
+pub struct Starts(Coverage);
+
+impl Starts {
+    /// Of some dimensions of a type.
+    ///
+    /// # Errors
+    /// A type whose mappings are wrong.
+    pub fn of(tensor: &Tensor, dims: &[Dim], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
+        let maps: Vec<Expr> = dims.iter().map(|&dim| tensor.dim(dim)).collect();
+        let (coverage, _) = Coverage::parted(tensor.axis_names(axes), &maps, axes, span)?;
+        Ok(Self(coverage))
+    }
+
+    /// The first coordinate along an axis.
+    pub fn along(&self, axis: AxisId) -> u64 {
+        self.0.start(axis)
+    }
+
+    /// Number of positions of each index, by broadcast alone.
+    pub fn copies(&self) -> u64 {
+        self.0.copies
+    }
+}
+
 impl Coverage {
     /// Of all dimensions of a type.
     pub fn new(tensor: &Tensor, axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
@@ -55,6 +82,22 @@ impl Coverage {
 
     /// Of mappings, which mention axes of these names or fewer.
     fn of_maps(names: Vec<Arc<str>>, of: &[Expr], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
+        let (coverage, incomplete) = Self::parted(names, of, axes, span)?;
+        incomplete.map_or(Ok(coverage), |text| Err(Self::lacking(&text, span)))
+    }
+
+    fn lacking(text: &str, span: Span) -> Diagnostic {
+        Diagnostic::error("ragged", span, format!("`{text}`: not all of its positions are held"))
+    }
+
+    /// The same with the text of a composite of which these mappings hold some positions only, which are no digits.
+    /// The coverage lacks its elements.
+    fn parted(
+        names: Vec<Arc<str>>,
+        of: &[Expr],
+        axes: &Axes,
+        span: Span,
+    ) -> Result<(Self, Option<String>), Diagnostic> {
         let mut coverage = Self {
             along: BTreeMap::new(),
             gathered: Vec::new(),
@@ -89,12 +132,18 @@ impl Coverage {
             let placed = place_expr(&view, &opaque.axes, 1).map_err(refuse)?;
             coverage.placement = coverage.placement.join(placed);
         }
+        let mut incomplete = None;
         for term in &terms {
-            coverage.put_together(&term.text, &term.inner, opaque.axis(term), term.size, axes, span)?;
+            let axis = opaque.axis(term);
+            if !coverage.put_together(&term.text, &term.inner, axis, term.size, axes, span)? {
+                incomplete = Some(term.text.clone());
+            }
         }
         for (whole, axis) in carries.iter().flat_map(Carries::wholes) {
             let text = axes.name(axis);
-            coverage.put_together(text, whole, Some(axis), axes.size(axis), axes, span)?;
+            if !coverage.put_together(text, whole, Some(axis), axes.size(axis), axes, span)? {
+                incomplete = Some(text.to_owned());
+            }
         }
         for digit in coverage.placement.digits.iter().map(|placed| placed.digit) {
             match digit.axis {
@@ -102,11 +151,11 @@ impl Coverage {
                 None => coverage.copies = coverage.copies.saturating_mul(digit.live),
             }
         }
-        Ok(coverage)
+        Ok((coverage, incomplete))
     }
 
-    /// Replaces the parts of `axis`, which stands for them, by elements. The parts must cover it, or be parts of one
-    /// digit.
+    /// Replaces the parts of `axis`, which stands for them, by elements. Returns false if the parts neither cover it
+    /// nor are parts of one digit: then they are removed.
     fn put_together(
         &mut self,
         text: &str,
@@ -115,7 +164,7 @@ impl Coverage {
         size: u64,
         axes: &Axes,
         span: Span,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<bool, Diagnostic> {
         let refuse = |why: String| Diagnostic::error("ragged", span, format!("`{text}`: {why}"));
         let digits = &mut self.placement.digits;
         let parts: Vec<PlacedDigit> = digits.extract_if(.., |placed| placed.digit.axis == axis).collect();
@@ -126,17 +175,21 @@ impl Coverage {
         let held = parts.iter().fold(first, |held, part| with_digit(&held, &part.digit));
         if held.into_iter().all(|held| held) {
             self.placement = std::mem::take(&mut self.placement).join(elements);
-            return Ok(());
+            return Ok(true);
+        }
+        // Repetitions would be lost with the parts.
+        if elements.digits.iter().any(|placed| placed.digit.axis.is_none()) {
+            return Err(Self::lacking(text, span));
         }
         let parts = joined(parts.into_iter().map(|part| part.digit), size as u64);
         let last: u64 = parts.iter().map(|part| part.live.saturating_sub(1) * part.stride).sum();
         let [PlacedDigit { digit: whole, .. }] = elements.digits[..] else {
-            return Err(refuse("not all of its positions are held".to_owned()));
+            return Ok(false);
         };
         // Padding in front of the digit, or among the positions, is none of its coordinates.
         let whole_term = saturated(whole.live) == size && elements.base == 0 && elements.origin.is_empty();
         if saturated(last) >= size || !whole_term {
-            return Err(refuse("not all of its positions are held".to_owned()));
+            return Ok(false);
         }
         let (axis, axis_size) = (whole.axis, whole.axis_size);
         let of_whole = |part: Digit| {
@@ -144,7 +197,7 @@ impl Coverage {
             PlacedDigit { digit: Digit { axis, stride, axis_size, ..part }, weight: 1 }
         };
         self.placement.digits.extend(parts.into_iter().map(of_whole));
-        Ok(())
+        Ok(true)
     }
 
     /// The skewed axes that are declared.

@@ -14,7 +14,7 @@ use visa_engine::words::ContractionKind;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
-use visa_mapping::coverage::{Coverage, complement, coordinates};
+use visa_mapping::coverage::{Coverage, Starts, complement, coordinates};
 use visa_mapping::error::mapping_error;
 use visa_mapping::facts::digits_of;
 use visa_mapping::ops::contract;
@@ -179,6 +179,10 @@ impl Contraction<'_> {
         Coverage::of(tensor, dims, self.axes, self.span)
     }
 
+    fn starts(&self, tensor: &Tensor, dims: &[Dim]) -> Result<Starts, Diagnostic> {
+        Starts::of(tensor, dims, self.axes, self.span)
+    }
+
     /// Each axis of the computation.
     fn parts(&self) -> Result<Vec<Part>, Diagnostic> {
         let computed = self.coverage(self.computed(), self.computed().kind.dims)?;
@@ -214,15 +218,15 @@ impl Contraction<'_> {
     /// where the result or the packet's sums keep it; a step contributes the rest.
     fn steps(&self, parts: &[Part]) -> Result<Vec<Index>, Diagnostic> {
         let time = self.computed().dim(Dim::Time);
-        let starts = self.coverage(self.computed(), &[Dim::Time])?;
-        let packet = self.coverage(self.computed(), &[Dim::Packet])?;
-        let group = self.coverage(&self.sums.tensor, &[Dim::Packet])?;
+        let starts = self.starts(self.computed(), &[Dim::Time])?;
+        let packet = self.starts(self.computed(), &[Dim::Packet])?;
+        let group = self.starts(&self.sums.tensor, &[Dim::Packet])?;
         let contribution = |index: &Index| -> Option<Index> {
             let along = |part: &Part| {
                 let least = part.summed.iter().position(|&summed| summed)? as u64;
-                let sum = index.get(part.id).checked_sub(starts.start(part.id))? + least;
+                let sum = index.get(part.id).checked_sub(starts.along(part.id))? + least;
                 let summed = usize::try_from(sum).ok().and_then(|at| part.summed.get(at).copied());
-                let within = packet.start(part.id).checked_sub(group.start(part.id))?;
+                let within = packet.along(part.id).checked_sub(group.along(part.id))?;
                 Some((part.id, sum.checked_sub(within).filter(|_| summed == Some(true))?))
             };
             parts.iter().map(along).collect()
@@ -250,8 +254,8 @@ impl Contraction<'_> {
     /// Returns true if the result has the repetitions of time. Steps of a broadcast have the same index, so only their
     /// number tells that they are kept, and not summed.
     fn keeps_copies(&self, time: &Expr) -> Result<bool, Diagnostic> {
-        let before = self.coverage(&self.sums.tensor, &[Dim::Row, Dim::Time, Dim::Packet])?.copies;
-        let after = self.coverage(self.result, &[Dim::Time, Dim::Packet])?.copies;
+        let before = self.starts(&self.sums.tensor, &[Dim::Row, Dim::Time, Dim::Packet])?.copies();
+        let after = self.starts(self.result, &[Dim::Time, Dim::Packet])?.copies();
         if before == after || after == 1 {
             return Ok(before > 1 && before == after);
         }
