@@ -167,6 +167,15 @@ impl Array {
         if units - count <= count / 4 { units } else { ends(group) }
     }
 
+    /// Returns true if an axis counts windows, or positions within windows.
+    #[must_use]
+    pub fn slides_along(&self, axis: &str, axes: &Axes) -> bool {
+        let terms = self.image.iter().flat_map(|image| image.outer.iter().chain([&image.windows]));
+        let view = self.view.iter().flat_map(|view| view.terms());
+        let mut slides = terms.chain(view).filter(|term| term.slide().is_some());
+        slides.any(|term| term.axis_names(axes).iter().any(|own| **own == *axis))
+    }
+
     /// Its tensor in HBM.
     #[must_use]
     pub fn tensor(&self, axes: &Axes) -> Tensor {

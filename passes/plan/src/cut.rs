@@ -112,6 +112,23 @@ impl Group {
         Self { size: own.size / own.last.max(1) * row, row: Some(row), ..own }
     }
 
+    /// Returns true if `count` positions are whole positions of some of the inner axes, or a part of one. Any number
+    /// of positions of the axis around these is.
+    #[must_use]
+    pub fn has_whole(&self, count: u64) -> bool {
+        if self.row.is_some() {
+            return true;
+        }
+        let mut rest = count;
+        for (_, size) in self.long.iter().skip(1).rev() {
+            if !rest.is_multiple_of(*size) {
+                return size.is_multiple_of(rest);
+            }
+            rest /= size;
+        }
+        true
+    }
+
     /// The axes as they are written, blocks of them as parts.
     #[must_use]
     pub fn text(&self) -> String {
@@ -239,10 +256,35 @@ impl Cut {
             return Expr::Literal(1);
         }
         let first = product(&self.parts[..from]) == 1;
-        if let Some(parts) = self.around_rows(count, step, first) {
-            return parts;
+        let parts = self.around_rows(count, step, first).or_else(|| self.of_few_axes(count, step, first));
+        parts.unwrap_or_else(|| part_of(self.whole(), count, step, first))
+    }
+
+    /// The mapping of `count` positions `step` apart without the axes that it counts in whole, and of one axis alone
+    /// if it is a part of one: a mapping that names others depends on them for its readers. `None` if it has all axes.
+    fn of_few_axes(&self, count: u64, step: u64, first: bool) -> Option<Expr> {
+        let group = &self.group;
+        if self.tiles > 1 || group.row.is_some() || group.blocks.iter().any(Option::is_some) {
+            return None;
         }
-        part_of(self.whole(), count, step, first)
+        let (mut axes, mut step, mut padded) = (&group.long[..], step, self.padded());
+        while let [_, .., (_, size)] = axes
+            && step.is_multiple_of(*size)
+            && padded.is_multiple_of(*size)
+        {
+            (axes, step, padded) = (&axes[..axes.len() - 1], step / size, padded / size);
+        }
+        let (last, size) = axes.last()?;
+        if axes.len() > 1 && size.is_multiple_of(count * step) {
+            return Some(part_of(Expr::axis(last), count, step, count * step == *size));
+        }
+        if axes.len() == group.long.len() {
+            return None;
+        }
+        let whole = Expr::pair(axes.iter().map(|(name, _)| Expr::axis(name)));
+        let size: u64 = axes.iter().map(|(_, size)| size).product();
+        let whole = if padded == size { whole } else { whole.pad(padded, PadKind::Top) };
+        Some(part_of(whole, count, step, first))
     }
 
     /// The mapping of `count` positions `step` apart as whole rows and a part of a row, if the group has rows; the
@@ -271,6 +313,20 @@ impl Cut {
         let at = self.parts.iter().position(|(own, _)| *own == part).unwrap_or(self.parts.len());
         let names = |parts: &[(Part, u64)]| parts.iter().map(|(part, _)| *part).collect();
         [names(&self.parts[..at]), names(self.parts.get(at + 1..).unwrap_or_default())]
+    }
+
+    /// Returns true if the parts count whole positions of the group's axes, or parts of one axis: others carry into
+    /// each other (book 03). The slowest axis may have padding, and slices of a ring exchange any parts.
+    #[must_use]
+    pub fn is_even(&self) -> bool {
+        let whole = self.padded();
+        let mut step = 1;
+        self.parts.iter().enumerate().rev().all(|(at, (_, count))| {
+            step *= count;
+            let outer = self.parts[..at].iter().rfind(|(_, count)| *count > 1);
+            let exchanged = outer.is_some_and(|(part, _)| *part == Part::Share);
+            exchanged || step >= whole || self.group.has_whole(step)
+        })
     }
 
     /// Returns true if each slice has whole rows of windows, and of whole images or of one image.

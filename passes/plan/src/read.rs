@@ -450,10 +450,13 @@ impl Reader<'_> {
                 self.region.values.push(RegionValue { array, read: to, table, storage: source });
                 self.region.values.len() - 1
             }
-            (None, None) => {
-                let number = self.number(op, value)?;
-                self.input(number)
-            }
+            (None, None) => match self.windows.get(&value).cloned() {
+                Some((number, array)) => self.input_as(number, array),
+                None => {
+                    let number = self.number(op, value)?;
+                    self.input_as(number, self.arrays[number].clone())
+                }
+            },
         };
         self.region.slots.insert(value, slot);
         Ok(slot)
@@ -489,9 +492,17 @@ impl Reader<'_> {
 
     /// The slot of an array that the region reads.
     fn input(&mut self, number: usize) -> Slot {
-        let known = self.region.inputs.iter().find(|(_, own)| *own == number).map(|(slot, _)| *slot);
+        self.input_as(number, self.arrays[number].clone())
+    }
+
+    /// The slot of an input, which the region reads as `array`: the array itself, or windows of it.
+    fn input_as(&mut self, number: usize, array: Array) -> Slot {
+        let same = |(slot, own): &&(Slot, usize)| {
+            *own == number && self.region.values[*slot].array.view == array.view
+        };
+        let known = self.region.inputs.iter().find(same).map(|(slot, _)| *slot);
         known.unwrap_or_else(|| {
-            let slot = self.new_slot(self.arrays[number].clone());
+            let slot = self.new_slot(array);
             self.region.inputs.push((slot, number));
             slot
         })
@@ -591,7 +602,8 @@ impl Reader<'_> {
         let first = self.module.op(self.ctx, first);
         let wanted: Vec<Vec<Arc<str>>> =
             outputs.iter().map(|(_, slot)| region.values[*slot].array.axes.clone()).collect();
-        if self.fallbacks.orders.contains(&first.id) {
+        let reads_windows = region.inputs.iter().any(|(slot, _)| region.values[*slot].array.view.is_some());
+        if self.fallbacks.orders.contains(&first.id) || reads_windows {
             self.in_order(&mut region, &outputs, first);
         }
         let rows = self.rows(&region);
@@ -615,7 +627,10 @@ impl Reader<'_> {
         let inputs = region.inputs.iter().map(|(_, number)| *number).collect();
         self.push(Work::Region(Box::new(work)), inputs, numbers.clone(), first);
         for ((&(value, _), number), axes) in outputs.iter().zip(numbers).zip(wanted) {
-            let Some(value) = value.filter(|_| self.arrays[number].axes != axes) else { continue };
+            let ordered = |value: &ValueId| {
+                self.arrays[number].axes == axes || reads_windows && !self.has_typed_order(*value)
+            };
+            let Some(value) = value.filter(|value| !ordered(value)) else { continue };
             let number = self.reordered(first, number, axes, 1);
             self.known.insert(value, number);
         }
@@ -718,6 +733,11 @@ impl Reader<'_> {
             }
             summed = vec![sum];
         }
+        if self.fallbacks.images.contains(&op.id) {
+            for at in [0, 1] {
+                numbers[at] = self.in_order_of_windows(*op, numbers[at], (values[1 - at], &summed));
+            }
+        }
         if self.fallbacks.operands.contains(&op.id) {
             numbers = self.in_roles(*op, numbers, &summed);
         }
@@ -732,6 +752,12 @@ impl Reader<'_> {
         Ok(Factors { numbers, arrays, prologues, summed })
     }
 
+    /// Returns true if a sum may be in any order. Sums of integers wrap.
+    fn is_free(&self, op: Contract<'_>) -> Result<bool, Diagnostic> {
+        let sums = op.result_type::<Value>(0).ok_or_else(|| unplanned(*op, "a result that is no value"))?;
+        Ok(op.free() || !sums.dtype.is_float())
+    }
+
     /// The summed axes: in any order that is the one of the operand whose last one is longer, so that others move in
     /// long rows; of equals that of the larger one, so that fewer elements move.
     fn in_largest_order(
@@ -740,8 +766,7 @@ impl Reader<'_> {
         numbers: [usize; 2],
         summed: Vec<Arc<str>>,
     ) -> Result<Vec<Arc<str>>, Diagnostic> {
-        let sums = op.result_type::<Value>(0).ok_or_else(|| unplanned(*op, "a result that is no value"))?;
-        if !op.free() && sums.dtype.is_float() {
+        if !self.is_free(op)? {
             return Ok(summed);
         }
         let arrays = numbers.map(|number| &self.arrays[number]);

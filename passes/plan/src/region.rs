@@ -23,6 +23,7 @@ use crate::expressions::{KnownPasses, VectorPass, computed};
 use crate::order::ReduceOrder;
 use crate::tables::FetchTable;
 use std::sync::Arc;
+use visa_algebra::Axes;
 use visa_mapping::expression::Expression;
 use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{Comparisons, DType, ReduceName};
@@ -167,6 +168,12 @@ impl Region {
             | Computation::Choose { .. } => false,
         };
         self.operations.len() == 1 && self.operations.iter().all(copies)
+    }
+
+    /// Returns true if an axis counts windows of an input, of which there are no tiles.
+    #[must_use]
+    pub fn slides_along(&self, axis: &str, axes: &Axes) -> bool {
+        self.inputs.iter().any(|&slot| self.values[slot].array.slides_along(axis, axes))
     }
 
     /// The passes of the map that is operation `number`; `None` if it has no expression, or no passes were found.

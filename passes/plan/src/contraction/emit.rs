@@ -338,7 +338,7 @@ impl Planned<'_> {
         if array.view.is_none() && !array.image.as_ref().is_some_and(Image::has_outer_windows) {
             return Ok(source);
         }
-        let element = array.layout(self.axes);
+        let element = self.first_tile(array).dim(Dim::Element);
         writer.value(new!(writer, Window, [source]).common(|op| op.element(element.into())), &array.name)
     }
 

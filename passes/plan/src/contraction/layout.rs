@@ -62,7 +62,7 @@ impl Layout {
         let steps =
             stream.padded() / (stream.count(Part::Packet) * choice.clusters(Role::Stream) * choice.stream);
         let summed = sum.padded() / choice.sum > 1;
-        if is_ragged(&stream) && choice.mode != Mode::Tree && summed && steps > 1 {
+        if is_ragged(&stream) && choice.mode != Mode::Tree && summed && steps > 1 || !sum.is_even() {
             return None;
         }
         // The Transpose Engine exchanges whole matrices.
@@ -318,7 +318,12 @@ impl Layout {
             terms.extend(tidied.terms().into_iter().map(|term| (of_axis(term), term.clone())));
         }
         terms.sort_by_key(|(position, _)| *position);
-        in_memory(terms.into_iter().map(|(_, term)| term), array.dtype, axes)
+        let mut terms: Vec<Expr> = terms.into_iter().map(|(_, term)| term).collect();
+        // The array has no padding between its last axes either.
+        match terms.pop_if(|last| array.joined > 1 && matches!(last, Expr::Pair(_))) {
+            Some(row) => in_memory_around(terms, row, array.dtype, axes),
+            None => in_memory(terms, array.dtype, axes),
+        }
     }
 }
 
@@ -329,13 +334,16 @@ fn is_interleaved(array: &Array, group: &Group) -> bool {
     group.row.is_none() && span.is_some_and(|(first, last)| last - first + 1 > at().count())
 }
 
-/// Number of equal pieces of `depth` positions that are masked one by one; one if whole packets need no mask.
-fn pieces(depth: u64, packet: u64) -> u64 {
+/// Number of equal pieces of `depth` positions that are masked one by one; one if whole packets need no mask. `None`
+/// if pieces of at most a packet are no mappings.
+fn pieces(group: &Group, depth: u64, packet: u64) -> Option<u64> {
     if depth.is_multiple_of(packet) {
-        return 1;
+        return Some(1);
     }
     let least = depth.div_ceil(packet);
-    (least..=depth).find(|count| depth.is_multiple_of(*count)).unwrap_or(depth)
+    let counts =
+        |count: &u64| depth.is_multiple_of(*count) && (*count == 1 || group.has_whole(depth / count));
+    (least..=depth).find(counts)
 }
 
 /// The dimension `terms` in data memory, slowest first, whose innermost term fills whole groups of 8 bytes.
@@ -455,8 +463,8 @@ fn sum(problem: &Contraction, choice: &Choice, packet: u64) -> Option<Cut> {
     let held = group.size / (choice.sum * share);
     let pieces = match choice.mode {
         Mode::Columns | Mode::Blocks => 1,
-        Mode::Tree if choice.sum * share == 1 => 1,
-        Mode::Tree => pieces(held, packet),
+        Mode::Tree if choice.sum * share == 1 && (held <= packet || group.has_whole(packet)) => 1,
+        Mode::Tree => pieces(group, held, packet)?,
     };
     // In trees, the order of the sum permits padding at its end alone: inside, other positions would be neighbours.
     let is_cut = choice.sum * share * pieces > 1;

@@ -450,8 +450,9 @@ struct Divided {
 }
 
 /// Divides a function into steps with plans: contractions without a plan have their maps and their windows in other
-/// steps. Windows, and the order of results that end with axes of both operands, are also in other steps where that
-/// takes fewer cycles, and regions that reduce all their axes go on where it does.
+/// steps. Windows, copies of images with other axes innermost, and the order of results that end with axes of both
+/// operands, are also in other steps where that takes fewer cycles, and regions that reduce all their axes go on where
+/// it does.
 fn divide(
     search: &Search<'_>,
     reads: &dyn Fn(&Fallbacks) -> Result<Kernel, Diagnostic>,
@@ -468,7 +469,7 @@ fn divide(
             return Ok(Err(Refused::new(&kernel, step, outcome)));
         }
     };
-    for form in [Form::Windows, Form::Batches, Form::BatchRows, Form::Sums, Form::Vectors] {
+    for form in [Form::Images, Form::Windows, Form::Batches, Form::BatchRows, Form::Sums, Form::Vectors] {
         let other = in_form(form, search, reads, (&best.kernel, &best.fallbacks), memo);
         if let Some(other) = other.filter(|other| cycles(&other.outcomes) < cycles(&best.outcomes)) {
             best = other;

@@ -1,5 +1,6 @@
 //! Steps that are read in another form than usual, since no plan of that one fits the machine.
 
+use crate::array::Array;
 use crate::contraction::Role;
 use crate::contraction::products::may_multiply;
 use crate::program::{Step, Work};
@@ -12,6 +13,8 @@ use visa_ir::module::OpId;
 pub enum Form {
     /// Windows are copied.
     Windows,
+    /// Axes inside of windows are innermost in copies of images.
+    Images,
     /// Axes of both operands are outermost in the result.
     Batches,
     /// The last axis of both operands and the result has padding, so that slices divide several odd axes.
@@ -27,8 +30,10 @@ pub enum Form {
 /// The operations at their beginning, by the forms.
 #[derive(Clone, Debug, Default)]
 pub struct Fallbacks {
-    /// Contractions whose windows are copied.
+    /// Contractions and regions whose windows are copied.
     pub windows: HashSet<OpId>,
+    /// Contractions of whose images axes inside of windows are innermost.
+    pub images: HashSet<OpId>,
     /// Contractions of whose rows the last axis has padding: parts of several axes as one dimension would cross rows
     /// of an odd axis.
     pub rows: HashSet<OpId>,
@@ -63,16 +68,18 @@ impl Fallbacks {
             Work::Contraction(problem) => {
                 problem.has_several_rows() && self.rows.insert(step.op)
                     || problem.has_several_batches() && self.batch_rows.insert(step.op)
+                    || has_image(&step.work) && self.images.insert(step.op)
                     || has_windows(&step.work) && self.windows.insert(step.op)
                     || problem.adds_batch() && self.added.insert(step.op)
                     || !problem.epilogue.operands.is_empty() && self.maps.insert(step.op)
                     || problem.sum.axes.len() > 1 && self.sums.insert(step.op)
-                    || may_multiply(problem) && self.products.insert(step.op)
+                    || may_multiply(problem, self.windows.contains(&step.op)) && self.products.insert(step.op)
                     || self.operands.insert(step.op)
             }
             Work::Region(region) => {
                 region.is_copy() && self.moves.insert(step.op)
                     || self.orders.insert(step.op)
+                    || has_windows(&step.work) && self.windows.insert(step.op)
                     || self.halve(step.op, region.operations.len())
             }
             Work::Single(_) => false,
@@ -85,6 +92,7 @@ impl Fallbacks {
         let mut other = self.clone();
         let known = match form {
             Form::Windows => &mut other.windows,
+            Form::Images => &mut other.images,
             Form::Batches => &mut other.batches,
             Form::BatchRows => &mut other.batch_rows,
             Form::Sums => &mut other.sums,
@@ -92,7 +100,11 @@ impl Fallbacks {
             Form::Vectors => &mut other.vectors,
         };
         let before = known.len();
-        known.extend(steps.iter().filter(|step| form.changes(&step.work, axes)).map(|step| step.op));
+        let changed = steps.iter().filter(|step| {
+            let reads_windows = self.windows.contains(&step.op) || has_windows(&step.work);
+            form.changes(&step.work, reads_windows, axes)
+        });
+        known.extend(changed.map(|step| step.op));
         (known.len() > before).then_some(other)
     }
 
@@ -107,17 +119,18 @@ impl Fallbacks {
 }
 
 impl Form {
-    /// Returns true if a step is another one in this form.
-    fn changes(self, work: &Work, axes: &Axes) -> bool {
+    /// Returns true if a step, which reads windows or copies of them, is another one in this form.
+    fn changes(self, work: &Work, reads_windows: bool, axes: &Axes) -> bool {
         match (self, work) {
             (Self::Windows, _) => has_windows(work),
+            (Self::Images, _) => has_image(work),
             // Slices that divide the batch store single elements where it is innermost.
             (Self::Batches, Work::Contraction(problem)) => problem.innermost(0, axes) == Some(Role::Batch),
             (Self::BatchRows, Work::Contraction(problem)) => {
                 problem.has_several_batches() && !problem.batch.last.is_power_of_two()
             }
             (Self::Sums, Work::Contraction(problem)) => problem.sum.axes.len() > 1 && !has_windows(work),
-            (Self::Products, Work::Contraction(problem)) => may_multiply(problem),
+            (Self::Products, Work::Contraction(problem)) => may_multiply(problem, reads_windows),
             (Self::Vectors, Work::Region(region)) => {
                 region.rows.is_empty() && !region.divided_sums().is_empty()
             }
@@ -130,12 +143,20 @@ impl Form {
     }
 }
 
-/// Returns true if a step is a contraction that reads windows of an array.
+/// Returns true if a step reads windows of an array.
 fn has_windows(work: &Work) -> bool {
+    let has = |array: &Array| array.image.is_some() || array.view.is_some();
     match work {
-        Work::Contraction(problem) => {
-            problem.operands.iter().any(|array| array.image.is_some() || array.view.is_some())
-        }
+        Work::Contraction(problem) => problem.operands.iter().any(has),
+        Work::Region(region) => region.inputs.iter().any(|&slot| has(&region.values[slot].array)),
+        Work::Single(_) => false,
+    }
+}
+
+/// Returns true if a step is a contraction whose fetch reads windows.
+fn has_image(work: &Work) -> bool {
+    match work {
+        Work::Contraction(problem) => problem.operands.iter().any(|array| array.image.is_some()),
         Work::Region(_) | Work::Single(_) => false,
     }
 }

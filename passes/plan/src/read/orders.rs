@@ -20,7 +20,7 @@ impl Reader<'_> {
         op: OpRef<'_>,
     ) {
         let size = |array: &Array| array.axes.iter().map(|axis| self.size(axis)).product::<u64>();
-        let inputs = region.inputs.iter().map(|(_, number)| &self.arrays[*number]);
+        let inputs = region.inputs.iter().map(|(slot, _)| &region.values[*slot].array);
         let all = inputs.chain(outputs.iter().rev().map(|(_, slot)| &region.values[*slot].array));
         let Some(largest) = all.max_by_key(|array| size(array)).map(|array| array.axes.clone()) else {
             return;
@@ -29,8 +29,10 @@ impl Reader<'_> {
             value.array.axes = ordered(&value.array.axes, &largest);
         }
         for (slot, number) in &mut region.inputs {
-            let axes = region.values[*slot].array.axes.clone();
-            if self.long(&axes) != self.long(&self.arrays[*number].axes) {
+            let array = &region.values[*slot].array;
+            let axes = array.axes.clone();
+            // Loads put the elements of windows in any order.
+            if array.view.is_none() && self.long(&axes) != self.long(&self.arrays[*number].axes) {
                 *number = self.reordered(op, *number, axes, 1);
             }
         }

@@ -15,7 +15,7 @@ use visa_mapping::ops::restrict::{CONCAT, Concat, EXTEND, Extend};
 use visa_mapping::tensor::value::{axis_list, one_axis};
 
 /// Axes of an operand, and those that count the same elements in the result.
-type Exchange = (Vec<Arc<str>>, Vec<Arc<str>>);
+pub(super) type Exchange = (Vec<Arc<str>>, Vec<Arc<str>>);
 
 impl Reader<'_> {
     /// Reads an operation that gives elements other axes or joins parts; false if it is another one.
@@ -66,7 +66,7 @@ impl Reader<'_> {
     }
 
     /// Elements under other axes.
-    fn exchange(&mut self, op: OpRef<'_>, exchanges: &[Exchange]) -> Result<(), Diagnostic> {
+    pub(super) fn exchange(&mut self, op: OpRef<'_>, exchanges: &[Exchange]) -> Result<(), Diagnostic> {
         let (value, result) = (op.operands()[0], op.results()[0]);
         if let Some(&number) = self.constants.get(&value) {
             self.constants.insert(result, number);

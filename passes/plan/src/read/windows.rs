@@ -1,52 +1,170 @@
-//! Windows of an array: an image whose windows the fetch of a contraction reads, or a copy of each window.
+//! Windows of an array: an image whose windows the fetch of a contraction reads, a view that loads read, or a copy of
+//! each window.
 
 use crate::array::{Array, Image};
+use crate::contraction::layout::{FLIT_BYTES, elements};
 use crate::read::Reader;
+use crate::read::relabels::Exchange;
 use crate::single::Move;
 use crate::single::windows::viewed;
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr};
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::OpRef;
-use visa_mapping::ops::contract;
+use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::ops::rename::Rearrange;
+use visa_mapping::ops::{contract, map, reduce};
 use visa_mapping::tensor::value::axis_list;
 
 /// Axes of an array, and the terms that count their positions in the result.
 type Slides = Vec<(Arc<str>, Expr)>;
 
 impl Reader<'_> {
-    /// Windows of an array in HBM. The fetch reads those that contractions alone read, along the innermost axis of
-    /// the array, unless such a contraction has no plan. Others are copied.
+    /// Windows of an array in HBM. Contractions and regions read them in the array, unless they have no plan that
+    /// does: the fetch of contractions those along the innermost axis, loads all others. Where one of them would read
+    /// windows along the innermost axis otherwise, another axis is innermost in a copy of the array. Other operations
+    /// read copies of the windows.
     pub(super) fn windows(&mut self, op: Rearrange<'_>) -> Result<(), Diagnostic> {
         self.close()?;
-        let result = op.results()[0];
-        let users = self.module.uses(result);
-        let fetched = users.iter().all(|user| {
-            let copied = self.fallbacks.windows.contains(user);
-            !copied && self.module.op(self.ctx, *user).is(&contract::DECL)
-        });
+        let (result, slides) = (op.results()[0], slides(op)?);
         let number = self.number(*op, op.operands()[0])?;
-        let (source, slides) = (self.arrays[number].clone(), slides(op)?);
-        let image = image(&source, &slides, self.axes).filter(|_| fetched);
-        match image {
-            None if fetched => {
-                let view = viewed(&source.layout(self.axes), &slides);
-                let (name, axes) = (self.name(result), view.axis_names(self.axes));
-                self.windows.insert(result, (number, Array { name, axes, view: Some(view), ..source }));
-            }
-            Some(image) => {
-                let terms = image.outer.iter().chain([&image.windows]);
-                let axes = terms.flat_map(|term| term.axis_names(self.axes)).collect();
-                let name = self.name(result);
-                self.windows.insert(result, (number, Array { name, axes, image: Some(image), ..source }));
-            }
-            None => {
-                let out = self.copied(*op, &source, &slides)?;
-                self.single(*op, Move::Windows { source, slides }, out, vec![number]);
-            }
+        let image = image(&self.arrays[number], &slides, self.axes);
+        let digits = self.digits(&slides);
+        if let Some(digits) = digits.as_ref().filter(|digits| image.is_none() || self.are_single(digits)) {
+            return self.exchange(*op, digits);
         }
+        let users: Vec<OpRef<'_>> =
+            self.module.uses(result).iter().map(|user| self.module.op(self.ctx, *user)).collect();
+        let reads = |user: &OpRef<'_>| {
+            let computes = [&contract::DECL, &map::DECL, &reduce::DECL].into_iter().any(|decl| user.is(decl));
+            let copies = self.fallbacks.windows.contains(&user.id);
+            computes && (!copies || self.fallbacks.products.contains(&user.id))
+        };
+        if !users.iter().all(reads) {
+            let source = self.arrays[number].clone();
+            let out = self.copied(*op, &source, &slides)?;
+            self.single(*op, Move::Windows { source, slides }, out, vec![number]);
+            return Ok(());
+        }
+        let fetches = |user: &OpRef<'_>| {
+            let turned = self.fallbacks.images.contains(&user.id) && !self.is_ordered(*user);
+            user.is(&contract::DECL) && !turned && !self.fallbacks.products.contains(&user.id)
+        };
+        if let Some(image) = image.as_ref().filter(|_| users.iter().all(fetches)) {
+            let terms = image.outer.iter().chain([&image.windows]);
+            let axes = terms.flat_map(|term| term.axis_names(self.axes)).collect();
+            let (name, source) = (self.name(result), self.arrays[number].clone());
+            let image = Some(image.clone());
+            self.windows.insert(result, (number, Array { name, axes, image, ..source }));
+            return Ok(());
+        }
+        let turned = image.and_then(|_| self.with_windows_outside(number, &slides));
+        let number = turned.map_or(number, |axes| self.reordered(*op, number, axes, 1));
+        let source = self.arrays[number].clone();
+        if let Some(digits) = digits {
+            let number = self.in_digits(*op, number, &digits);
+            self.known.insert(result, number);
+            return Ok(());
+        }
+        let view = viewed(&source.layout(self.axes), &slides);
+        let (name, axes) = (self.name(result), view.axis_names(self.axes));
+        self.windows.insert(result, (number, Array { name, axes, view: Some(view), ..source }));
         Ok(())
+    }
+
+    /// The axes whose digits each of the windows are, if they neither overlap nor leave positions between them.
+    fn digits(&self, slides: &Slides) -> Option<Vec<Exchange>> {
+        let digits = |(axis, term): &(Arc<str>, Expr)| {
+            let terms = match term.slide() {
+                Some(terms) => terms.to_vec(),
+                None => vec![(term.clone(), 1)],
+            };
+            let named = |(term, step): (Expr, u64)| {
+                let Expr::Axis(name) = term else { return None };
+                Some((self.size(&name), step, name))
+            };
+            let mut terms: Vec<(u64, u64, Arc<str>)> = terms.into_iter().map(named).collect::<Option<_>>()?;
+            // Axes of one position have any step.
+            terms.sort_by_key(|(size, step, _)| (*size > 1, *step));
+            let mut count = 1;
+            for (size, step, _) in &terms {
+                if *size > 1 && *step != count {
+                    return None;
+                }
+                count *= size;
+            }
+            let digits = terms.into_iter().rev().map(|(.., name)| name).collect();
+            (count == self.size(axis)).then(|| (vec![Arc::clone(axis)], digits))
+        };
+        slides.iter().map(digits).collect()
+    }
+
+    /// Returns true if each axis has one digit of more than one position at most.
+    fn are_single(&self, digits: &[Exchange]) -> bool {
+        digits.iter().all(|(_, digits)| self.long(digits).len() <= 1)
+    }
+
+    /// The number of an array whose axes are counted by their digits.
+    fn in_digits(&mut self, op: OpRef<'_>, number: usize, digits: &[Exchange]) -> usize {
+        let (mut before, mut after, mut axes) = (Vec::new(), Vec::new(), Vec::new());
+        for axis in &self.arrays[number].axes {
+            let own = digits.iter().find(|(from, _)| from.contains(axis));
+            let own = own.map_or_else(|| vec![Arc::clone(axis)], |(_, to)| to.clone());
+            before.push(Expr::axis(axis));
+            after.push(Expr::pair(own.iter().map(|digit| Expr::axis(digit))));
+            axes.extend(own);
+        }
+        self.under(op, number, [before, after], ("windows", axes))
+    }
+
+    /// The axes of an array with those inside of windows last; `None` if there are none.
+    fn with_windows_outside(&self, number: usize, slides: &Slides) -> Option<Vec<Arc<str>>> {
+        let axes = &self.arrays[number].axes;
+        let slide =
+            |axis: &&Arc<str>| slides.iter().any(|(own, term)| own == *axis && term.slide().is_some());
+        let first = axes.iter().position(|axis| slide(&axis))?;
+        let (outside, within) = axes.split_at(first);
+        let (windows, others): (Vec<_>, Vec<_>) = within.iter().partition(slide);
+        // The last axis outside of the windows is inside, if no other one is.
+        let inner =
+            if others.is_empty() { outside.iter().rposition(|axis| self.size(axis) > 1)? } else { first };
+        let (outside, inside) = outside.split_at(inner);
+        let inside = inside.iter().chain(others);
+        Some(outside.iter().chain(windows).chain(inside).cloned().collect())
+    }
+
+    /// Returns true if an operation is a sum in an explicit order.
+    fn is_ordered(&self, user: OpRef<'_>) -> bool {
+        contract::Contract::of(user).is_ok_and(|sum| self.is_free(sum).is_ok_and(|free| !free))
+    }
+
+    /// The array of an operand of a contraction with its summed axes in the order of the sum, if the contraction has
+    /// one, or in that of the windows of the other operand: last if those end with a flit of them at least, else
+    /// first.
+    pub(super) fn in_order_of_windows(
+        &mut self,
+        op: OpRef<'_>,
+        number: usize,
+        (windows, summed): (ValueId, &[Arc<str>]),
+    ) -> usize {
+        let Some((_, windows)) = self.windows.get(&windows) else { return number };
+        let order: Vec<Arc<str>> = match self.is_ordered(op) {
+            true => summed.to_vec(),
+            false if windows.view.is_none() => return number,
+            false => windows.axes.iter().filter(|axis| summed.contains(axis)).cloned().collect(),
+        };
+        let own = &self.arrays[number].axes;
+        let (within, outside): (Vec<_>, Vec<_>) = own.iter().cloned().partition(|axis| summed.contains(axis));
+        if self.long(&within) == self.long(&order) {
+            return number;
+        }
+        let last = order.iter().rfind(|axis| self.size(axis) > 1).map_or(1, |axis| self.size(axis));
+        let ends_with_flits = last >= elements(FLIT_BYTES, self.arrays[number].dtype);
+        if ends_with_flits || self.is_ordered(op) {
+            let joined = if ends_with_flits { 1 } else { order.len() };
+            self.reordered(op, number, [outside, order].concat(), joined)
+        } else {
+            self.reordered(op, number, [order, outside].concat(), 1)
+        }
     }
 
     /// The array of copied windows: in the order in which the transfer reads the most elements at once, but for a

@@ -14,6 +14,7 @@ use visa_engine::words::TopologyName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_mapping::ops::transfer::ToDm;
+use visa_mapping::ops::view::Window;
 use visa_mapping::{DM, Dim, Tensor};
 use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
@@ -149,7 +150,7 @@ impl PlannedRegion<'_> {
             Some(exchange) => self.why_exchange(slot, exchange.ring),
             None => self.why_load(slot),
         });
-        let tensor = self.parts(slot);
+        let (tensor, source) = (self.parts(slot), self.windows(writer, slot, source)?);
         let op = new!(writer, ToDm, [source]).at_auto().cluster(tensor.dim(Dim::Cluster));
         let op = op.slice(tensor.dim(Dim::Slice)).element(tensor.dim(Dim::Element));
         let op = op.queue(self.load_queue(slot).map(u64::cast_signed));
@@ -158,6 +159,16 @@ impl PlannedRegion<'_> {
             Some(exchange) => self.exchanged(writer, slot, &exchange, value),
             None => Ok(value),
         }
+    }
+
+    /// An input in HBM, or its tile, with its windows.
+    fn windows(&self, writer: &mut Writer<'_>, slot: Slot, source: ValueId) -> Result<ValueId, Diagnostic> {
+        let array = self.array(slot);
+        if array.view.is_none() {
+            return Ok(source);
+        }
+        let element = self.first_tile(array).dim(Dim::Element);
+        writer.value(new!(writer, Window, [source]).common(|op| op.element(element.into())), &array.name)
     }
 
     /// Exchanges the parts that the slices of a ring have loaded.

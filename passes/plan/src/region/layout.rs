@@ -98,6 +98,9 @@ impl<'a> RegionLayout<'a> {
         if !group.slowest.is_multiple_of(choice.tiles) || choice.tiles > 1 && !group.padded.is_empty() {
             return None;
         }
+        if choice.tiles > 1 && group.axes.first().is_some_and(|axis| region.slides_along(axis, axes)) {
+            return None;
+        }
         let (tile, divided) = (group.size / choice.tiles, choice.clusters * choice.slices);
         if divided > tile.next_power_of_two() {
             return None;
