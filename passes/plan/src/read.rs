@@ -386,9 +386,11 @@ impl Reader<'_> {
         }
         let array = &mut self.arrays[number];
         let last = array.axes.iter().rev().take_while(|axis| summed.contains(axis)).count();
+        let sizes = array.axes.iter().rev().take(last).filter_map(|axis| self.axes.id(axis));
+        let is_single = sizes.map(|id| self.axes.size(id)).product::<u64>() == 1;
         let argument = matches!(self.module.def(value), ValueDef::Argument(..)) && self.loops.is_empty();
         let alone = argument && self.module.uses(value).len() == 1 && self.shared.padding(value).is_none();
-        if alone && last > 1 && array.most_padding == MostPadding::Quarter {
+        if alone && last > 1 && !is_single && array.most_padding == MostPadding::Quarter {
             array.joined = last;
         }
     }

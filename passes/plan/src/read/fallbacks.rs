@@ -32,7 +32,7 @@ pub enum Form {
 pub struct Fallbacks {
     /// Contractions and regions whose windows are copied.
     pub windows: HashSet<OpId>,
-    /// Contractions of whose images axes inside of windows are innermost.
+    /// Contractions of whose images, or of the copies of their windows, axes inside of windows are innermost.
     pub images: HashSet<OpId>,
     /// Contractions of whose rows the last axis has padding: parts of several axes as one dimension would cross rows
     /// of an odd axis.
@@ -69,11 +69,12 @@ impl Fallbacks {
                 problem.has_several_rows() && self.rows.insert(step.op)
                     || problem.has_several_batches() && self.batch_rows.insert(step.op)
                     || has_image(&step.work) && self.images.insert(step.op)
-                    || has_windows(&step.work) && self.windows.insert(step.op)
+                    || has_windows(&step.work) && self.copies_windows(step.op)
                     || problem.adds_batch() && self.added.insert(step.op)
                     || !problem.epilogue.operands.is_empty() && self.maps.insert(step.op)
                     || problem.sum.axes.len() > 1 && self.sums.insert(step.op)
                     || may_multiply(problem, self.windows.contains(&step.op)) && self.products.insert(step.op)
+                    || self.windows.contains(&step.op) && self.images.insert(step.op)
                     || self.operands.insert(step.op)
             }
             Work::Region(region) => {
@@ -84,6 +85,12 @@ impl Fallbacks {
             }
             Work::Single(_) => false,
         }
+    }
+
+    /// Copies windows of images as they are; false if they are copied already.
+    fn copies_windows(&mut self, op: OpId) -> bool {
+        self.images.remove(&op);
+        self.windows.insert(op)
     }
 
     /// As this one, with all steps in a form for which it is another one; `None` if it is for none.

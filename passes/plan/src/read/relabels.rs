@@ -136,7 +136,7 @@ impl Reader<'_> {
         let axes = if self.has_typed_order(result) { typed.axes } else { natural };
         let row = source.row.filter(|_| axes.last() == source.axes.last());
         // Rows of an axis stay where they are as rows of its digits.
-        let digits = after.last().map_or_else(Vec::new, |last| last.axis_names(self.axes));
+        let digits = after.last().map_or_else(Vec::new, |last| self.long(&last.axis_names(self.axes)));
         let count = self.count(&digits);
         let stays = digits.len() > 1
             && !self.shared.has(result)

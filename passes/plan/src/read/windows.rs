@@ -40,6 +40,9 @@ impl Reader<'_> {
             computes && (!copies || self.fallbacks.products.contains(&user.id))
         };
         if !users.iter().all(reads) {
+            let turns = users.iter().any(|user| self.fallbacks.images.contains(&user.id));
+            let turned = image.filter(|_| turns).and_then(|_| self.with_windows_outside(number, &slides));
+            let number = turned.map_or(number, |axes| self.reordered(*op, number, axes, 1));
             let source = self.arrays[number].clone();
             let out = self.copied(*op, &source, &slides)?;
             self.single(*op, Move::Windows { source, slides }, out, vec![number]);
