@@ -177,19 +177,17 @@ impl Coverage {
             self.placement = std::mem::take(&mut self.placement).join(elements);
             return Ok(true);
         }
-        // Repetitions would be lost with the parts.
-        if elements.digits.iter().any(|placed| placed.digit.axis.is_none()) {
-            return Err(Self::lacking(text, span));
-        }
         let parts = joined(parts.into_iter().map(|part| part.digit), size as u64);
         let last: u64 = parts.iter().map(|part| part.live.saturating_sub(1) * part.stride).sum();
+        // Repetitions would be lost with the parts.
+        let repeats = elements.digits.iter().any(|placed| placed.digit.axis.is_none());
         let [PlacedDigit { digit: whole, .. }] = elements.digits[..] else {
-            return Ok(false);
+            return if repeats { Err(Self::lacking(text, span)) } else { Ok(false) };
         };
         // Padding in front of the digit, or among the positions, is none of its coordinates.
         let whole_term = saturated(whole.live) == size && elements.base == 0 && elements.origin.is_empty();
         if saturated(last) >= size || !whole_term {
-            return Ok(false);
+            return if repeats { Err(Self::lacking(text, span)) } else { Ok(false) };
         }
         let (axis, axis_size) = (whole.axis, whole.axis_size);
         let of_whole = |part: Digit| {
