@@ -170,7 +170,7 @@ impl Region {
         self.operations.len() == 1 && self.operations.iter().all(copies)
     }
 
-    /// Returns true if an axis counts windows of an input, of which there are no tiles.
+    /// Returns true if an axis counts windows of an input: loops do not divide these.
     #[must_use]
     pub fn slides_along(&self, axis: &str, axes: &Axes) -> bool {
         self.inputs.iter().any(|&slot| self.values[slot].array.slides_along(axis, axes))

@@ -443,7 +443,7 @@ impl Digits {
     }
 
     /// The same digits with `one`, which has as many positions, in place of those of `whole` where they are one
-    /// above the other. The major one of these may be padded, or go on.
+    /// above the other. The major one of these may be padded, go on, or have its first positions only.
     pub(crate) fn replaced(&self, whole: &Digits, one: Digit) -> Option<Digits> {
         let (top, below) = whole.digits.split_last()?;
         let same = |own: &Digit| (own.axis, own.stride) == (top.axis, top.stride);
@@ -452,9 +452,9 @@ impl Digits {
         let (at, own) = places
             .find_map(|(at, rest)| Some((at, rest.strip_prefix(below)?.first().filter(|own| same(own))?)))?;
         let parts = match own.live {
-            live if live == top.live && top.is_full() => {
-                let extent = one.extent / top.extent * own.extent;
-                vec![Digit { extent, kind: own.kind, ..one }]
+            live if live <= top.live && top.is_full() => {
+                let around = one.extent / top.extent;
+                vec![Digit { extent: around * own.extent, live: around * live, kind: own.kind, ..one }]
             }
             _ if own == top => vec![one],
             live if top.is_full()

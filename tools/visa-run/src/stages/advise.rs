@@ -37,6 +37,13 @@ struct Planned {
 /// tensors, and results have the axes of the kernel's arrays in order, or those of the function.
 const RAISE: [&str; 2] = ["reals arrays", "reals"];
 
+/// The options that give the function with sums in any order, for kernels whose own order has no plan.
+const FREE_SUMS: &str = "reals arrays free-sums";
+
+/// The difference of that function from the kernel.
+const FREE_ORDER: &str =
+    "the order of all sums of `f32` is free: there is no plan in the order of the kernel";
+
 /// The reason why a kernel has no plan to compare with.
 struct NoPlan {
     refused: Diagnostic,
@@ -102,6 +109,13 @@ fn compared(
         (Err(_), Ok(other)) => Ok(other),
         (own, Ok(_) | Err(_)) => own,
     };
+    let best = best.or_else(|why| {
+        let free = planned(ctx, written, kernel, FREE_SUMS, &registry.passes).map_err(|_| why);
+        free.map(|mut plan| {
+            plan.version.differences.push(FREE_ORDER.to_owned());
+            plan
+        })
+    });
     match best {
         Ok(plan) => {
             let versions = Versions { kernel: &own, plan: &plan.version, against: Against::Plan };
