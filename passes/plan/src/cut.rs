@@ -262,17 +262,18 @@ impl Cut {
 
     /// The mapping of `count` positions `step` apart without the axes that it counts in whole, and of one axis alone
     /// if it is a part of one: a mapping that names others depends on them for its readers. `None` if it has all axes.
+    /// Parts of a group with padding name all: packets may cut others of them so that they carry.
     fn of_few_axes(&self, count: u64, step: u64, first: bool) -> Option<Expr> {
         let group = &self.group;
-        if self.tiles > 1 || group.row.is_some() || group.blocks.iter().any(Option::is_some) {
+        let whole = self.tiles == 1 && self.padded() == group.size;
+        if !whole || group.row.is_some() || group.blocks.iter().any(Option::is_some) {
             return None;
         }
-        let (mut axes, mut step, mut padded) = (&group.long[..], step, self.padded());
+        let (mut axes, mut step) = (&group.long[..], step);
         while let [_, .., (_, size)] = axes
             && step.is_multiple_of(*size)
-            && padded.is_multiple_of(*size)
         {
-            (axes, step, padded) = (&axes[..axes.len() - 1], step / size, padded / size);
+            (axes, step) = (&axes[..axes.len() - 1], step / size);
         }
         let (last, size) = axes.last()?;
         if axes.len() > 1 && size.is_multiple_of(count * step) {
@@ -281,10 +282,8 @@ impl Cut {
         if axes.len() == group.long.len() {
             return None;
         }
-        let whole = Expr::pair(axes.iter().map(|(name, _)| Expr::axis(name)));
-        let size: u64 = axes.iter().map(|(_, size)| size).product();
-        let whole = if padded == size { whole } else { whole.pad(padded, PadKind::Top) };
-        Some(part_of(whole, count, step, first))
+        let outer = Expr::pair(axes.iter().map(|(name, _)| Expr::axis(name)));
+        Some(part_of(outer, count, step, first))
     }
 
     /// The mapping of `count` positions `step` apart as whole rows and a part of a row, if the group has rows; the
