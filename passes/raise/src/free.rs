@@ -14,8 +14,8 @@ use visa_mapping::tensor::value::Value;
 use visa_numerics::{DType, ReduceName};
 
 /// Makes each sum of `f32` of a function of the tensor level `free`. Sums of integers wrap, so their order is free
-/// already; saturating sums keep their order. These sums, maxima and minima leave out
-/// padding, which is the identity of their function.
+/// already; saturating sums keep their order. Sums of `f32`, maxima and minima leave out padding, which is the
+/// identity of their function.
 ///
 /// # Errors
 /// A clause of another kind than is declared.
@@ -41,15 +41,11 @@ pub fn free_sums(ctx: &Context, module: &mut Module, func: OpId) -> Result<(), D
 /// that keep a part of the positions.
 fn without_padding(op: OpRef<'_>, axes: &Axes) -> Result<Option<Expr>, Diagnostic> {
     let (over, keeps) = match (Reduce::cast(op), Contract::cast(op)) {
-        (Some(reduce), _) => {
-            let compares = matches!(reduce.op()?, ReduceName::Max | ReduceName::Min);
-            if !compares && !is_sum(op)? {
-                return Ok(None);
-            }
+        (Some(reduce), _) if matches!(reduce.op()?, ReduceName::Max | ReduceName::Min) || is_sum(op)? => {
             (reduce.over()?, reduce.keep()?.is_some())
         }
-        (None, Some(contract)) => (contract.over()?, contract.keep()?.is_some()),
-        (None, None) => return Ok(None),
+        (None, Some(contract)) if is_sum(op)? => (contract.over()?, contract.keep()?.is_some()),
+        (Some(_), _) | (None, Some(_) | None) => return Ok(None),
     };
     Ok(if keeps { None } else { without_order(&over, axes, false) })
 }
