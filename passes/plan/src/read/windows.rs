@@ -41,12 +41,7 @@ impl Reader<'_> {
         };
         if !users.iter().all(reads) {
             let turns = users.iter().any(|user| self.fallbacks.images.contains(&user.id));
-            let turned = image.filter(|_| turns).and_then(|_| self.with_windows_outside(number, &slides));
-            let number = turned.map_or(number, |axes| self.reordered(*op, number, axes, 1));
-            let source = self.arrays[number].clone();
-            let out = self.copied(*op, &source, &slides)?;
-            self.single(*op, Move::Windows { source, slides }, out, vec![number]);
-            return Ok(());
+            return self.copy_windows(op, number, slides, turns && image.is_some());
         }
         let fetches = |user: &OpRef<'_>| {
             let turned = self.fallbacks.images.contains(&user.id) && !self.is_ordered(*user);
@@ -60,8 +55,7 @@ impl Reader<'_> {
             self.windows.insert(result, (number, Array { name, axes, image, ..source }));
             return Ok(());
         }
-        let turned = image.and_then(|_| self.with_windows_outside(number, &slides));
-        let number = turned.map_or(number, |axes| self.reordered(*op, number, axes, 1));
+        let number = if image.is_some() { self.turned(*op, number, &slides) } else { number };
         let source = self.arrays[number].clone();
         if let Some(digits) = digits {
             let number = self.in_digits(*op, number, &digits);
@@ -72,6 +66,27 @@ impl Reader<'_> {
         let (name, axes) = (self.name(result), view.axis_names(self.axes));
         self.windows.insert(result, (number, Array { name, axes, view: Some(view), ..source }));
         Ok(())
+    }
+
+    /// Copies each window within HBM; `turns` if other axes are innermost in the image.
+    fn copy_windows(
+        &mut self,
+        op: Rearrange<'_>,
+        number: usize,
+        slides: Slides,
+        turns: bool,
+    ) -> Result<(), Diagnostic> {
+        let number = if turns { self.turned(*op, number, &slides) } else { number };
+        let source = self.arrays[number].clone();
+        let out = self.copied(*op, &source, &slides)?;
+        self.single(*op, Move::Windows { source, slides }, out, vec![number]);
+        Ok(())
+    }
+
+    /// The number of an image with axes inside of windows innermost; its own if it has no other axes.
+    fn turned(&mut self, op: OpRef<'_>, number: usize, slides: &Slides) -> usize {
+        let axes = self.with_windows_outside(number, slides);
+        axes.map_or(number, |axes| self.reordered(op, number, axes, 1))
     }
 
     /// The axes whose digits each of the windows are, if they neither overlap nor leave positions between them.
