@@ -75,7 +75,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
             None => {}
         }
         busy(&mut engines, cost.engine, cost.cycles);
-        time = time.then(&cost);
+        time = time.then(&cost, stage.streaming());
         if machine.measured.is_some() {
             measure(stage, cost.cycles, &mut steps);
             rows = rows.max(stage.operand_rows(&stage.entering));
@@ -109,11 +109,10 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     // The vendor's schedules go around all slices where some of a cluster hold padding.
     let all = machine.topology.slices_per_cluster;
     let ring = if ring > 0 && is_partial(&exec.slices, all) { all.max(ring) } else { ring };
-    let streaming = exec.stages.iter().map(|stage| stage.streaming()).fold(0, u64::saturating_add);
     let fill = match machine.measured {
         // The vendor's schedules and the chip start such a load as late as a pass, and no step later.
         Some(_) if loads_a_register_file(exec, &engines) => 0,
-        Some(_) | None => time.latency.saturating_sub(around).saturating_sub(streaming),
+        Some(_) | None => time.latency.saturating_sub(around),
     };
     let contracts = engines.iter().any(|own| own.engine == Engine::CONTRACTION.0);
     let odd = if contracts { odd_accesses(exec, machine) } else { 0 };

@@ -14,23 +14,27 @@ pub struct PipelineTime {
     pub latency: u64,
     /// Cycles of all engines together.
     pub total: u64,
+    /// Cycles in which packets come in before later engines get their first one (book 22).
+    pub wait: u64,
 }
 
 impl PipelineTime {
-    /// The time with one more engine at the end. Stages of one engine are stations of one pipeline: the slowest counts
-    /// for `busiest`.
+    /// The time with one more engine at the end, whose first result waits for `streaming` cycles of packets. Stages of
+    /// one engine are stations of one pipeline: the slowest counts for `busiest`.
     #[must_use]
-    pub fn then(self, stage: &StageCost) -> Self {
-        self.join(Self { busiest: stage.cycles, latency: stage.latency, total: stage.cycles })
+    pub fn then(self, stage: &StageCost, streaming: u64) -> Self {
+        let StageCost { cycles, latency, .. } = *stage;
+        self.join(Self { busiest: cycles, latency, total: cycles, wait: streaming })
     }
 
     /// The time with the engines of `other` at the end.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         Self {
-            busiest: self.busiest.max(other.busiest),
+            busiest: self.busiest.max(self.wait.saturating_add(other.busiest)),
             latency: self.latency.saturating_add(other.latency),
             total: self.total.saturating_add(other.total),
+            wait: self.wait.saturating_add(other.wait),
         }
     }
 
@@ -43,7 +47,10 @@ impl PipelineTime {
     /// Returns true if this is at least as good as `other`, for all later engines.
     #[must_use]
     pub fn dominates(self, other: Self) -> bool {
-        self.busiest <= other.busiest && self.latency <= other.latency && self.total <= other.total
+        self.busiest <= other.busiest
+            && self.latency <= other.latency
+            && self.total <= other.total
+            && self.wait <= other.wait
     }
 }
 
@@ -73,16 +80,28 @@ mod tests {
 
     #[test]
     fn a_pipeline_takes_as_long_as_its_busiest_engine_once_it_has_filled() {
-        let time = PipelineTime::default().then(&stage(8, 2)).then(&stage(64, 1)).then(&stage(16, 5));
-        assert_eq!(time, PipelineTime { busiest: 64, latency: 8, total: 88 });
+        let stages = [stage(8, 2), stage(64, 1), stage(16, 5)];
+        let time = stages.iter().fold(PipelineTime::default(), |time, stage| time.then(stage, 0));
+        assert_eq!(time, PipelineTime { busiest: 64, latency: 8, total: 88, wait: 0 });
         assert_eq!(time.cycles(), 72);
+    }
+
+    /// Sums of 64 packets each come out of a reduction of 128: packets come in for 128 cycles, and the last sum leaves
+    /// with the last one. A commit of 4 cycles for each of two sums ends before; one of 80 begins with the first sum,
+    /// after 64 cycles.
+    #[test]
+    fn engines_after_a_reduction_begin_with_its_first_result() {
+        let reduced = PipelineTime::default().then(&stage(128, 1), 0).then(&stage(128, 1), 64);
+        assert_eq!(reduced.cycles(), 130);
+        assert_eq!(reduced.then(&stage(8, 1), 0).cycles(), 131);
+        assert_eq!(reduced.then(&stage(160, 1), 0).cycles(), 64 + 160 + 3);
     }
 
     #[test]
     fn the_order_is_that_of_cycles_and_dominance_is_less() {
         let (short, even) = (
-            PipelineTime { busiest: 9, latency: 1, total: 9 },
-            PipelineTime { busiest: 5, latency: 5, total: 20 },
+            PipelineTime { busiest: 9, latency: 1, total: 9, wait: 0 },
+            PipelineTime { busiest: 5, latency: 5, total: 20, wait: 0 },
         );
         assert!(short < even);
         assert!(!short.dominates(even) && !even.dominates(short));
@@ -90,11 +109,12 @@ mod tests {
             PipelineTime { busiest: 6, ..even },
             PipelineTime { latency: 6, ..even },
             PipelineTime { total: 21, ..even },
+            PipelineTime { wait: 1, ..even },
         ] {
             assert!(even.dominates(even) && even.dominates(worse) && !worse.dominates(even));
         }
         // With an engine of 9 cycles after them the other one is the cheaper by its latency.
-        let busy = |time: PipelineTime| time.then(&stage(9, 0)).cycles();
+        let busy = |time: PipelineTime| time.then(&stage(9, 0), 0).cycles();
         assert!((busy(short), busy(even)) == (10, 14));
     }
 }

@@ -180,14 +180,14 @@ impl Unit for VectorReduceUnit {
         Ok(Wire { packets: self.kept, ..input })
     }
 
+    /// Where packets are reduced over time, the first result waits for its packets (book 22).
     fn streaming(&self) -> u64 {
         if self.summed > 1 { self.summed } else { 0 }
     }
 
-    /// The tree takes a packet a cycle. Where packets are reduced over time, the first result waits for its
-    /// packets (book 22).
+    /// The tree takes a packet a cycle.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let latency = machine.timing.alu_latency_cycles + self.streaming();
+        let latency = machine.timing.alu_latency_cycles;
         StageCost {
             engine: Engine::VECTOR,
             cycles: input.packets,

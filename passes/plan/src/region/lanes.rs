@@ -53,16 +53,18 @@ impl ReducedLanes {
         (!self.are_neighbours && !self.in_lanes && !self.are_grouped).then_some(self.lanes.size)
     }
 
-    /// Cycles of the pipeline: the fetch or the reduction binds. The first result waits for all its packets.
+    /// Cycles of the pipeline: the fetch or the reduction binds, or the results, the first of which waits for all its
+    /// packets.
     #[must_use]
     pub fn cycles(&self) -> u64 {
         let (packets, lanes) = (self.lanes.size.div_ceil(LANES), self.lanes.size.min(LANES));
         let halves = if self.are_few() { 1 } else { 2 * packets };
-        let (repeated, summed) =
-            if self.in_lanes { (1, halves) } else { (self.reduced.size, self.reduced.size) };
+        let (repeated, summed, results) =
+            if self.in_lanes { (1, halves, 1) } else { (self.reduced.size, self.reduced.size, halves) };
         let accesses = if self.are_neighbours { 1 } else { lanes.next_multiple_of(LEAST_PACKET) };
         let (fetched, reduced) = (packets * accesses, halves);
-        self.steps * repeated * fetched.max(reduced) + if summed > 1 { summed } else { 0 } + LATENCY
+        let waited = if summed > 1 { summed } else { 0 };
+        (self.steps * repeated * fetched.max(reduced)).max(waited + self.steps * results) + LATENCY
     }
 
     /// The lanes, the reduced axis and the other dimensions.

@@ -425,7 +425,7 @@ impl<'a> CandidatePipeline<'a> {
         let loads = self.op(self.chain.len() - 1).is(&TO_TRF);
         let spec = self.ask(&spec, lower_to_hw::lowered).transpose()?.unwrap_or(spec);
         let command = self.ask(&spec, lower_to_hw::shortened).unwrap_or(spec);
-        let (wire, cost, run) = self.ask(&command, |op| {
+        let (wire, flow, time, run) = self.ask(&command, |op| {
             let built = op
                 .decl()
                 .and_then(|decl| decl.interface::<Build>())
@@ -437,10 +437,10 @@ impl<'a> CandidatePipeline<'a> {
             })?;
             let cost = stage.cost(&machine, before.flow);
             let run = loads && is_run(op, &before, cost.out);
-            Ok::<_, Diagnostic>((wire, cost, run))
+            let time = PipelineTime::default().then(&cost, stage.streaming());
+            Ok::<_, Diagnostic>((wire, cost.out, time, run))
         })?;
-        let time = PipelineTime::default().then(&cost);
-        Ok(Made { results, command: Some(command), wire, flow: cost.out, time, run })
+        Ok(Made { results, command: Some(command), wire, flow, time, run })
     }
 }
 

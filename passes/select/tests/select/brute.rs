@@ -90,7 +90,8 @@ fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only:
     let Search { mut least, space, .. } = search;
     least.whole = least.effort() <= most && space.is_whole() && !first_only;
     least.legal = all.times.values().map(|(count, _)| count).sum();
-    if let Some((&(busiest, latency), (_, way))) = all.times.iter().min_by_key(|(time, _)| time.0 + time.1) {
+    if let Some((&(busiest, latency, _), (_, way))) = all.times.iter().min_by_key(|(time, _)| time.0 + time.1)
+    {
         write(&mut closed, chain, way);
         let text = chain.iter().map(|&id| print_op(ctx, &closed, id, Form::Pretty));
         least.best = Some((busiest + latency, text.collect::<Vec<_>>().join("\n")));
@@ -98,11 +99,11 @@ fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only:
     least
 }
 
-/// Cycles of the busiest of some engines, and until they have filled.
-type Time = (u64, u64);
+/// Cycles of the busiest of some engines, until they have filled, and until later ones get their first packet.
+type Time = (u64, u64, u64);
 
 fn join(one: Time, other: Time) -> Time {
-    (one.0.max(other.0), one.1 + other.1)
+    (one.0.max(one.2 + other.0), one.1 + other.1, one.2 + other.2)
 }
 
 /// The clauses of operations, first to last.
@@ -119,7 +120,7 @@ struct After {
 
 impl After {
     fn end() -> Self {
-        Self { times: [((0, 0), (1, Rc::new(Way::End)))].into() }
+        Self { times: [((0, 0, 0), (1, Rc::new(Way::End)))].into() }
     }
 
     /// Adds everything that begins with these values for an operation.
@@ -229,7 +230,7 @@ impl Search<'_> {
         let mut closed = module.clone();
         write(&mut closed, self.chain, &way);
         let times = self.price(&closed, stage)?;
-        let found = times[stage + 1..].iter().copied().fold((0, 0), join);
+        let found = times[stage + 1..].iter().copied().fold((0, 0, 0), join);
         assert_eq!(found, expected, "what follows a stream depends on its type alone");
         Ok(Some((times[stage], after)))
     }
@@ -280,10 +281,10 @@ impl Search<'_> {
         }
         let program = whole::compile(self.ctx, closed.clone()).map_err(|findings| blamed(&findings))?;
         self.least.first.get_or_insert(closed);
-        let mut times = vec![(0, 0); self.spans.len()];
-        for (span, cost) in whole::stages(&program, self.machine, self.spans[self.spans.len() - 1]) {
+        let mut times = vec![(0, 0, 0); self.spans.len()];
+        for (span, cost, wait) in whole::stages(&program, self.machine, self.spans[self.spans.len() - 1]) {
             let at = self.spans.iter().position(|own| *own == span).expect("a stage of the pipeline");
-            times[at] = join(times[at], (cost.cycles, cost.latency));
+            times[at] = join(times[at], (cost.cycles, cost.latency, wait));
         }
         Ok(times)
     }

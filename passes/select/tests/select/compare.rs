@@ -247,8 +247,14 @@ fn chosen(case: &Case, (small, large): (&Context, &Context)) -> Option<(Result<u
         let program = whole::compile(ctx, closed).map_err(|why| format!("{why:?}"))?;
         let last = module.op(ctx, chain[chain.len() - 1]).span();
         let stages = whole::stages(&program, &ctx.data::<visa_machine::Machine>(), last);
-        let busiest = stages.iter().map(|(_, cost)| cost.cycles).max().unwrap_or(0);
-        Ok(busiest + stages.iter().map(|(_, cost)| cost.latency).sum::<u64>())
+        let mut wait = 0;
+        let busiest = stages.iter().map(|(_, cost, streaming)| {
+            let before = wait;
+            wait += streaming;
+            before + cost.cycles
+        });
+        let busiest = busiest.max().unwrap_or(0);
+        Ok(busiest + stages.iter().map(|(_, cost, _)| cost.latency).sum::<u64>())
     });
     Some((cycles, took))
 }

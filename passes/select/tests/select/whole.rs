@@ -56,8 +56,9 @@ pub(crate) fn compile(ctx: &Context, module: Module) -> Result<Program, Vec<Diag
     visa_hw::compile(ctx, &module, None)
 }
 
-/// The cost of each stage of the pipeline that ends at `last`, by the operation that it comes from.
-pub(crate) fn stages(program: &Program, machine: &Machine, last: Span) -> Vec<(Span, StageCost)> {
+/// The cost of each stage of the pipeline that ends at `last`, by the operation that it comes from, with the cycles that
+/// later stages wait for its first result.
+pub(crate) fn stages(program: &Program, machine: &Machine, last: Span) -> Vec<(Span, StageCost, u64)> {
     let own = program.commands.iter().filter(|command| command.span == last);
     let mut exec = own.filter_map(|command| match &command.kind {
         CommandKind::Exec(exec) => Some(exec),
@@ -68,7 +69,7 @@ pub(crate) fn stages(program: &Program, machine: &Machine, last: Span) -> Vec<(S
     let costs = exec.stages.iter().map(|stage| {
         let cost = stage.cost(machine, flow);
         flow = cost.out;
-        (stage.span, cost)
+        (stage.span, cost, stage.streaming())
     });
     costs.collect()
 }

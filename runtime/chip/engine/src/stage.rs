@@ -38,7 +38,8 @@ pub trait Unit: Send + Sync {
         0
     }
 
-    /// Cycles of its latency in which its packets come in: a machine that was measured does not count them again.
+    /// Cycles in which packets of its first result come in. Later engines wait for it, and the last result leaves with
+    /// the last packet.
     fn streaming(&self) -> u64 {
         0
     }
