@@ -8,7 +8,7 @@ use visa_machine::Machine;
 use visa_numerics::{Bits, DType, from_number, pattern};
 
 /// Bits that generate mode writes at once (book 09).
-const NUMBER_BITS: u32 = 32;
+pub const NUMBER_BITS: u32 = 32;
 
 /// Where a tensor is taken to be while its address is not known: then only places within it are looked at.
 pub const FROM_ITS_START: i64 = 0;

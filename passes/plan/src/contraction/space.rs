@@ -1,7 +1,7 @@
 //! All plans of a contraction: every distribution of its axes over clusters, slices and rows, with the loops, rings
 //! and sums between slices that it permits.
 
-use crate::array::whole_groups;
+use crate::array::{Array, whole_groups};
 use crate::contraction::layout::{Layout, MOST_COLUMNS, PACKET_BYTES, elements};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion, Role, SumOrder};
 use crate::cut::tile_counts;
@@ -13,6 +13,7 @@ use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
 use visa_memory::HBM_UNIT;
 use visa_numerics::DType;
+use visa_stream::fill::NUMBER_BITS;
 
 /// Distributions whose plans are counted at the same time.
 const BATCH: usize = 16;
@@ -190,12 +191,17 @@ fn pads(problem: &Contraction, mode: Mode, sum: u64, share: u64) -> bool {
 }
 
 /// Returns true if `sum` slices may divide more positions than the sum of a tree has, each in whole packets, and the
-/// last one ends with zeros.
+/// last one ends with zeros. Where the sum is innermost, these are whole numbers of a fill.
 fn pads_packets(problem: &Contraction, mode: Mode, sum: u64) -> bool {
     let (group, packet) = (&problem.sum, elements(PACKET_BYTES, problem.dtype()));
     let held = group.size.div_ceil(sum).next_multiple_of(packet);
     let each = (sum - 1) * held < group.size && sum * held > group.size;
-    sum > 1 && mode == Mode::Tree && group.axes.len() == 1 && each && may_pad(problem)
+    let fills = |array: &Array| {
+        let innermost = array.axes.last().is_some_and(|axis| group.axes.contains(axis));
+        !innermost || (group.size * u64::from(array.dtype.bits())).is_multiple_of(u64::from(NUMBER_BITS))
+    };
+    let filled = problem.operands.iter().all(fills);
+    sum > 1 && mode == Mode::Tree && group.axes.len() == 1 && each && filled && may_pad(problem)
 }
 
 /// Returns true if zeros may be added to a sum: in any order, of operands that no table and no zero point changes.
@@ -358,8 +364,8 @@ fn stores(
     let narrow = whole_groups(plan.row, problem.out.dtype) != plan.row && plan.mode == Mode::Tree;
     let possible = move |gather: &Gather| match gather {
         Gather::None | Gather::Own => true,
-        Gather::Rows => plan.rows > 1 && !kept && !narrow,
-        Gather::Stream => plan.stream > 1 && !kept,
+        Gather::Rows => plan.rows > 1 && plan.rows.is_power_of_two() && !kept && !narrow,
+        Gather::Stream => plan.stream > 1 && plan.stream.is_power_of_two() && !kept,
         Gather::Promoted => kept && !narrow,
     };
     let all = gathers.iter().filter(move |gather| possible(gather)).copied();
