@@ -345,6 +345,17 @@ impl Contraction {
         rows > last(&self.free[1 - stationary]) && rows > last(&self.batch)
     }
 
+    /// Returns true if the rows of an operand are summed, and its other axes that the other operand lacks have another
+    /// order in the result: loads of rows in that order take no longer, and stores of single elements do.
+    #[must_use]
+    pub fn crosses(&self, operand: usize, axes: &Axes) -> bool {
+        let array = &self.operands[operand];
+        let long = |name: &&Arc<str>| axes.id(name).is_some_and(|id| axes.size(id) > 1);
+        let summed = array.axes.iter().rfind(long).is_some_and(|last| self.sum.axes.contains(last));
+        let places = self.free[operand].axes.iter().map(|axis| self.out.position(axis));
+        summed && !places.is_sorted()
+    }
+
     /// The role of the innermost axis of the result that has more than one position; `None` if all have one.
     #[must_use]
     pub fn innermost(&self, stationary: usize, axes: &Axes) -> Option<Role> {

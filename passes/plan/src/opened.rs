@@ -10,8 +10,9 @@ use crate::changed::changes;
 use crate::opened::direct::make_direct;
 use crate::opened::kept::{Reason, kept, kept_interface};
 use crate::opened::restore::{Copies, Restored, restore};
-use crate::placed::{Places, places};
+use crate::placed::{Places, loaded_argument, places};
 use crate::written::{Written, written};
+use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::{Module, OpId};
 use visa_ir::open::{self, Opening};
@@ -94,7 +95,8 @@ pub fn plan_open(cx: &mut PassCx<'_>, request: &Request<'_>, plan: PlanOne<'_>) 
             Some(reason) => Err(reason),
             None => planned(cx, func, &name, request, plan),
         };
-        if request.explain || (request.kernels != Kernels::Open && planned.is_err()) {
+        let contradicts = planned.as_ref().is_err_and(|reason| reason.other.is_some());
+        if request.explain || contradicts || (request.kernels != Kernels::Open && planned.is_err()) {
             cx.report(route(&name, span, request.kernels, planned.as_ref()));
         }
         let Ok(planned) = planned else { continue };
@@ -152,13 +154,20 @@ fn planned(
         Kernels::Open => places(cx.ctx, (cx.module, &axes.0), func).0,
         Kernels::Every { .. } => Places::new(),
     };
-    let interface_of = (&interface, &kept.changes[..], &places);
-    let written = written(cx.ctx, (&module, new), interface_of, (&axes.0, request.unit));
     let options = Options::defaults(pass.options);
-    let mut inner = PassCx::new(cx.ctx, &mut module, &options);
-    plan(&mut inner, new, written).map_err(|errors| of(errors, "its function has no plan"))?;
-    let counts = pass.statistics.iter().map(|&(name, _)| (name, inner.counted(name))).collect();
-    let findings = inner.into_findings();
+    let plan_at = |module: &mut Module, places: &Places| {
+        let interface_of = (&interface, &kept.changes[..], places);
+        let written = written(cx.ctx, (module, new), interface_of, (&axes.0, request.unit));
+        let mut inner = PassCx::new(cx.ctx, module, &options);
+        plan(&mut inner, new, written)?;
+        let counts: Vec<_> = pass.statistics.iter().map(|&(name, _)| (name, inner.counted(name))).collect();
+        Ok((inner.into_findings(), counts))
+    };
+    let alone = module.clone();
+    let (findings, counts) = plan_at(&mut module, &places).map_err(|errors| {
+        let has_plan = |places: &Places| plan_at(&mut alone.clone(), places).is_ok();
+        contradicting(cx, func, &places, &has_plan).unwrap_or_else(|| of(errors, "its function has no plan"))
+    })?;
     let kernel = module.ops(module.body()).iter().copied().find(|&id| {
         let op = module.op(cx.ctx, id);
         op.is(&FUNC) && declared(op).is_some_and(|own| *own == *name)
@@ -171,6 +180,44 @@ fn planned(
         return Err(of(errors, "the plan of its function does not fit its interface"));
     }
     Ok(Planned { module, findings, counts, copies, differences })
+}
+
+/// The reason that places of arguments contradict each other: there is a plan without any one of them.
+fn contradicting(
+    cx: &PassCx<'_>,
+    func: OpId,
+    places: &Places,
+    has_plan: &dyn Fn(&Places) -> bool,
+) -> Option<Reason> {
+    let without = |argument: &usize| {
+        let others = places.iter().filter(|(other, _)| *other != argument);
+        has_plan(&others.map(|(other, place)| (*other, Arc::clone(place))).collect())
+    };
+    let mut guilty: Vec<usize> = if places.len() > 1 { places.keys().copied().collect() } else { Vec::new() };
+    guilty.retain(without);
+    guilty.sort_unstable();
+    let [first, second, ..] = guilty[..] else { return None };
+    let op = cx.module.op(cx.ctx, func);
+    let load = |argument: usize| {
+        let inside = op.regions().iter().flat_map(|&block| cx.module.walk(block));
+        inside.map(|id| op.other(id)).find(|load| loaded_argument(*load, op) == Some(argument))
+    };
+    let name = |argument: usize| {
+        let name = signature(op).0.get(argument).and_then(|&value| cx.module.value_name(value));
+        name.map_or_else(|| format!("argument {}", argument + 1), |name| format!("`%{name}`"))
+    };
+    let written = |argument: usize| format!("the place of {}, `{}`", name(argument), places[&argument]);
+    let message = format!(
+        "{} contradicts {}: no plan has both, and there is one without either",
+        written(first),
+        written(second)
+    );
+    Some(Reason {
+        message,
+        span: load(first)?.span(),
+        other: Some(load(second)?.span()),
+        fix: Some(format!("write `auto` for the place of {}, or of {}", name(first), name(second))),
+    })
 }
 
 /// Returns true if an operation of a raised module computes no value.
@@ -203,13 +250,15 @@ fn route(name: &str, span: Span, kernels: Kernels, planned: Result<&Planned, &Re
             );
             planned.differences.iter().fold(remark, |remark, text| remark.note(text.clone(), None))
         }
-        Err(Reason { message, span, fix }) => {
+        Err(Reason { message, span, other, fix }) => {
             let stays = match kernels {
                 Kernels::Open => "is chosen within its operations",
                 Kernels::Every { .. } => "keeps its operations",
             };
             let remark = remark(format!("`@{name}` {stays}: {message}"));
-            remark.note("the reason is here", Some(*span)).fix(fix.clone())
+            let remark = remark.note("the reason is here", Some(*span));
+            let remark = other.iter().fold(remark, |remark, &other| remark.note("and here", Some(other)));
+            remark.fix(fix.clone())
         }
     }
 }

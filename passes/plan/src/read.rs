@@ -799,7 +799,11 @@ impl Reader<'_> {
             // Rows of windows are packets, also of a single window.
             let counts = |axis: &&Arc<str>| own.image.is_some() || self.size(axis) > 1;
             let kept = own.axes.iter().filter(|axis| operands[other].position(axis).is_none());
-            kept.filter(counts).cloned().collect()
+            let mut kept: Vec<Arc<str>> = kept.filter(counts).cloned().collect();
+            if self.fallbacks.results.contains(&op.id) {
+                kept.sort_by_key(|axis| out.position(axis));
+            }
+            kept
         };
         let shared = |axis: &&Arc<str>| operands.iter().all(|array| array.position(axis).is_some());
         let kept = out.axes.iter().chain(&epilogue.added);

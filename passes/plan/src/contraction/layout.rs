@@ -306,7 +306,9 @@ impl Layout {
         let mut terms: Vec<(Option<usize>, Expr)> = Vec::new();
         for cut in cuts {
             let (last, map) = (position(array, cut), held(cut));
-            if masked || cut.padded() != cut.size() || !is_interleaved(array, cut.group()) {
+            let group = cut.group();
+            let apart = is_crossed(array, group) || !masked && is_interleaved(array, group);
+            if !apart || group.row.is_some() || cut.padded() != cut.size() {
                 terms.push((last, map));
                 continue;
             }
@@ -331,7 +333,12 @@ impl Layout {
 fn is_interleaved(array: &Array, group: &Group) -> bool {
     let at = || group.axes.iter().filter_map(|axis| array.position(axis));
     let span = at().min().zip(at().max());
-    group.row.is_none() && span.is_some_and(|(first, last)| last - first + 1 > at().count())
+    span.is_some_and(|(first, last)| last - first + 1 > at().count())
+}
+
+/// Returns true if an array has the axes of a group in another order.
+fn is_crossed(array: &Array, group: &Group) -> bool {
+    !group.axes.iter().filter_map(|axis| array.position(axis)).is_sorted()
 }
 
 /// Number of equal pieces of `depth` positions that are masked one by one; one if whole packets need no mask. `None`

@@ -26,6 +26,8 @@ pub struct Reason {
     pub message: String,
     /// Where it is written.
     pub span: Span,
+    /// Where the clause is written that it contradicts.
+    pub other: Option<Span>,
     /// The change that makes a plan of the function possible.
     pub fix: Option<String>,
 }
@@ -34,13 +36,13 @@ impl Reason {
     /// A reason that no change of a clause removes.
     #[must_use]
     pub fn new(message: String, span: Span) -> Self {
-        Self { message, span, fix: None }
+        Self { message, span, other: None, fix: None }
     }
 }
 
 impl From<Diagnostic> for Reason {
     fn from(refused: Diagnostic) -> Self {
-        Self { message: refused.message, span: refused.span, fix: refused.fix }
+        Self { message: refused.message, span: refused.span, other: None, fix: refused.fix }
     }
 }
 
@@ -153,7 +155,7 @@ fn of_operation(op: OpRef<'_>, loads: bool) -> Result<Option<Reason>, Diagnostic
         let (name, span) = (clause.name, op.clause_span(clause.name));
         let may_open = clause.opening != Opening::Never;
         let fix = may_open.then(|| format!("write `auto` for `{name}`: the plan of the function chooses it"));
-        Reason { message: format!("`{name}` of `{op}` is written"), span, fix }
+        Reason { message: format!("`{name}` of `{op}` is written"), span, other: None, fix }
     }))
 }
 

@@ -469,7 +469,7 @@ fn divide(
             return Ok(Err(Refused::new(&kernel, step, outcome)));
         }
     };
-    for form in [Form::Images, Form::Windows, Form::Batches, Form::BatchRows, Form::Sums, Form::Vectors] {
+    for form in Form::MAYBE_FASTER {
         let other = in_form(form, search, reads, (&best.kernel, &best.fallbacks), memo);
         if let Some(other) = other.filter(|other| cycles(&other.outcomes) < cycles(&best.outcomes)) {
             best = other;

@@ -19,6 +19,8 @@ pub enum Form {
     Batches,
     /// The last axis of both operands and the result has padding, so that slices divide several odd axes.
     BatchRows,
+    /// Axes of one operand alone have the order of the result.
+    Results,
     /// Several summed axes are one axis.
     Sums,
     /// Products of elements that the vector engine adds.
@@ -41,6 +43,8 @@ pub struct Fallbacks {
     pub batch_rows: HashSet<OpId>,
     /// Contractions whose results have the axes of both operands outermost, where these are innermost otherwise.
     pub batches: HashSet<OpId>,
+    /// Contractions that read the axes of an operand alone in the order of their results.
+    pub results: HashSet<OpId>,
     /// Contractions whose maps are in another step, if these have other operands.
     pub maps: HashSet<OpId>,
     /// Contractions whose results another step adds.
@@ -102,6 +106,7 @@ impl Fallbacks {
             Form::Images => &mut other.images,
             Form::Batches => &mut other.batches,
             Form::BatchRows => &mut other.batch_rows,
+            Form::Results => &mut other.results,
             Form::Sums => &mut other.sums,
             Form::Products => &mut other.products,
             Form::Vectors => &mut other.vectors,
@@ -126,6 +131,17 @@ impl Fallbacks {
 }
 
 impl Form {
+    /// Those that each function is read in. Products come after these.
+    pub const MAYBE_FASTER: [Self; 7] = [
+        Self::Images,
+        Self::Windows,
+        Self::Batches,
+        Self::BatchRows,
+        Self::Results,
+        Self::Sums,
+        Self::Vectors,
+    ];
+
     /// Returns true if a step, which reads windows or copies of them, is another one in this form.
     fn changes(self, work: &Work, reads_windows: bool, axes: &Axes) -> bool {
         match (self, work) {
@@ -136,6 +152,9 @@ impl Form {
             (Self::BatchRows, Work::Contraction(problem)) => {
                 problem.has_several_batches() && !problem.batch.last.is_power_of_two()
             }
+            (Self::Results, Work::Contraction(problem)) => {
+                !reads_windows && [0, 1].into_iter().any(|operand| problem.crosses(operand, axes))
+            }
             (Self::Sums, Work::Contraction(problem)) => problem.sum.axes.len() > 1 && !has_windows(work),
             (Self::Products, Work::Contraction(problem)) => may_multiply(problem, reads_windows),
             (Self::Vectors, Work::Region(region)) => {
@@ -143,7 +162,7 @@ impl Form {
             }
             (Self::Vectors, Work::Contraction(_) | Work::Single(_)) => false,
             (
-                Self::Batches | Self::BatchRows | Self::Sums | Self::Products,
+                Self::Batches | Self::BatchRows | Self::Results | Self::Sums | Self::Products,
                 Work::Region(_) | Work::Single(_),
             ) => false,
         }
