@@ -27,6 +27,7 @@ use crate::placement::InPlace;
 use crate::program::{Item, Kernel, Step, Work};
 use crate::read::fallbacks::Fallbacks;
 use crate::read::formats::check_operands;
+use crate::read::orders::in_operand_order;
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};
 use crate::selection::SelectedRows;
 use crate::shared::Shared;
@@ -707,6 +708,9 @@ impl Reader<'_> {
         if self.fallbacks.batches.contains(&op.id) {
             let both = |axis: &Arc<str>| factors.arrays.iter().all(|array| array.position(axis).is_some());
             out.axes.sort_by_key(|axis| !both(axis));
+        }
+        if self.fallbacks.apart.contains(&op.id) {
+            out.axes = in_operand_order(&out.axes, factors.arrays.each_ref().map(|array| &*array.axes));
         }
         let moves = out.axes != wanted && self.has_typed_order(last);
         let inputs = factors.numbers.iter().copied().chain(inputs).collect();

@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::contraction::Role;
 use crate::contraction::products::may_multiply;
 use crate::program::{Step, Work};
+use crate::read::orders::in_operand_order;
 use std::collections::{HashMap, HashSet};
 use visa_algebra::Axes;
 use visa_ir::module::OpId;
@@ -21,6 +22,8 @@ pub enum Form {
     BatchRows,
     /// Axes of one operand alone have the order of the result.
     Results,
+    /// Results have the axes of each operand next to each other, in its order: another step exchanges them.
+    Operands,
     /// Several summed axes are one axis.
     Sums,
     /// Products of elements that the vector engine adds.
@@ -45,6 +48,8 @@ pub struct Fallbacks {
     pub batches: HashSet<OpId>,
     /// Contractions that read the axes of an operand alone in the order of their results.
     pub results: HashSet<OpId>,
+    /// Contractions whose results have the axes of each operand next to each other, in its order.
+    pub apart: HashSet<OpId>,
     /// Contractions whose maps are in another step, if these have other operands.
     pub maps: HashSet<OpId>,
     /// Contractions whose results another step adds.
@@ -107,6 +112,7 @@ impl Fallbacks {
             Form::Batches => &mut other.batches,
             Form::BatchRows => &mut other.batch_rows,
             Form::Results => &mut other.results,
+            Form::Operands => &mut other.apart,
             Form::Sums => &mut other.sums,
             Form::Products => &mut other.products,
             Form::Vectors => &mut other.vectors,
@@ -132,12 +138,13 @@ impl Fallbacks {
 
 impl Form {
     /// Those that each function is read in. Products come after these.
-    pub const MAYBE_FASTER: [Self; 7] = [
+    pub const MAYBE_FASTER: [Self; 8] = [
         Self::Images,
         Self::Windows,
         Self::Batches,
         Self::BatchRows,
         Self::Results,
+        Self::Operands,
         Self::Sums,
         Self::Vectors,
     ];
@@ -155,6 +162,10 @@ impl Form {
             (Self::Results, Work::Contraction(problem)) => {
                 !reads_windows && [0, 1].into_iter().any(|operand| problem.crosses(operand, axes))
             }
+            (Self::Operands, Work::Contraction(problem)) => {
+                let operands = problem.operands.each_ref().map(|array| &*array.axes);
+                !reads_windows && in_operand_order(&problem.out.axes, operands) != problem.out.axes
+            }
             (Self::Sums, Work::Contraction(problem)) => problem.sum.axes.len() > 1 && !has_windows(work),
             (Self::Products, Work::Contraction(problem)) => may_multiply(problem, reads_windows),
             (Self::Vectors, Work::Region(region)) => {
@@ -162,7 +173,12 @@ impl Form {
             }
             (Self::Vectors, Work::Contraction(_) | Work::Single(_)) => false,
             (
-                Self::Batches | Self::BatchRows | Self::Results | Self::Sums | Self::Products,
+                Self::Batches
+                | Self::BatchRows
+                | Self::Results
+                | Self::Operands
+                | Self::Sums
+                | Self::Products,
                 Work::Region(_) | Work::Single(_),
             ) => false,
         }
