@@ -518,7 +518,12 @@ impl Counts<'_> {
             None => access(array, group, &[&layout.batch, &layout.stream, &layout.sum], wide),
         };
         if let Some(near) = near {
+            let packet = bytes(columns, self.problem.dtype());
             let padded = match choice.mode {
+                // A packet that is one run is one access, with its padding.
+                Mode::Columns | Mode::Blocks if near < wide && packet <= near => {
+                    return self.streamed.div_ceil(packet);
+                }
                 // Where a packet is several runs, so is its padding.
                 Mode::Columns | Mode::Blocks if near < wide => {
                     self.streamed / columns * columns.next_multiple_of(layout.flit)
@@ -531,6 +536,8 @@ impl Counts<'_> {
         let batch = layout.batch.count(Part::Time);
         // A single element is one access, with its padding.
         let single = match choice.mode {
+            // Rows of an image are packets of their own.
+            Mode::Columns | Mode::Blocks if array.image.is_some() => group.group().last == 1,
             Mode::Columns | Mode::Blocks => group.group().size == 1,
             Mode::Tree => layout.sum.count(Part::Time) == 1,
         };
@@ -655,9 +662,10 @@ fn access(array: &Array, cut: &Cut, cuts: &[&Cut], wide: u64) -> Option<u64> {
     let mut run = 1;
     for axis in from_last {
         let Some((_, size)) = own.next_if(|(name, _)| name == axis) else { break };
-        // Rows of the innermost axis end with padding.
-        let padded = run == 1 && array.joined <= 1 && whole_groups(*size, array.dtype) != *size;
-        run *= size;
+        // Rows of the innermost axis end with padding, which packets of whole rows read too.
+        let row = whole_groups(*size, array.dtype);
+        let padded = run == 1 && array.joined <= 1 && row != *size;
+        run *= if padded && cut.group().row.is_some() { row } else { *size };
         if padded {
             break;
         }
