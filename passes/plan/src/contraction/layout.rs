@@ -307,7 +307,9 @@ impl Layout {
         for cut in cuts {
             let (last, map) = (position(array, cut), held(cut));
             let group = cut.group();
-            let apart = is_crossed(array, group) || !masked && is_interleaved(array, group);
+            // Packets hold columns of the batch in its own order.
+            let crossed = !std::ptr::eq(cut, &self.batch) && is_crossed(array, group);
+            let apart = crossed || !masked && is_interleaved(array, group);
             if !apart || group.row.is_some() || cut.padded() != cut.size() {
                 terms.push((last, map));
                 continue;
