@@ -370,3 +370,19 @@ impl Contraction {
         }
     }
 }
+
+/// The axes of the result of a contraction: those of both operands or neither first, in their order, then those of one
+/// operand in its order, and those of the operand that has the last axis.
+#[must_use]
+pub fn in_operand_order(axes: &[Arc<str>], operands: [&[Arc<str>]; 2]) -> Vec<Arc<str>> {
+    let place = |operand: &[Arc<str>], axis: &Arc<str>| operand.iter().position(|own| own == axis);
+    let only = |axis: &Arc<str>| match operands.map(|operand| place(operand, axis)) {
+        [Some(place), None] => Some((0, place)),
+        [None, Some(place)] => Some((1, place)),
+        [Some(_), Some(_)] | [None, None] => None,
+    };
+    let last = axes.last().and_then(only).map(|(operand, _)| operand);
+    let mut all = axes.to_vec();
+    all.sort_by_key(|axis| only(axis).map(|(operand, place)| (Some(operand) == last, operand, place)));
+    all
+}

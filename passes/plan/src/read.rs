@@ -18,7 +18,7 @@ mod storage;
 mod windows;
 
 use crate::array::{Array, Image, MostPadding};
-use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
+use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder, in_operand_order};
 use crate::counters::{Counters, positions};
 use crate::cut::Group;
 use crate::expressions::{self, KnownPasses};
@@ -27,7 +27,6 @@ use crate::placement::InPlace;
 use crate::program::{Item, Kernel, Step, Work};
 use crate::read::fallbacks::Fallbacks;
 use crate::read::formats::check_operands;
-use crate::read::orders::in_operand_order;
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};
 use crate::selection::SelectedRows;
 use crate::shared::Shared;

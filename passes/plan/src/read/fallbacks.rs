@@ -1,10 +1,9 @@
 //! Steps that are read in another form than usual, since no plan of that one fits the machine.
 
 use crate::array::Array;
-use crate::contraction::Role;
 use crate::contraction::products::may_multiply;
+use crate::contraction::{Role, in_operand_order};
 use crate::program::{Step, Work};
-use crate::read::orders::in_operand_order;
 use std::collections::{HashMap, HashSet};
 use visa_algebra::Axes;
 use visa_ir::module::OpId;
