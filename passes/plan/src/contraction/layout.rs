@@ -292,7 +292,8 @@ impl Layout {
         if let Some(image) = &array.image {
             return self.image(array, image, choice, axes);
         }
-        let cuts = [&self.batch, self.free(operand, choice), &self.sum];
+        let free = self.free(operand, choice);
+        let cuts = [&self.batch, free, &self.sum];
         let elsewhere = Self::elsewhere(choice, operand);
         let held = |cut: &Cut| match operand == choice.stationary {
             _ if !choice.shares_zeros() || !std::ptr::eq(cut, &self.sum) => side_by_side(cut.rest(elsewhere)),
@@ -307,8 +308,8 @@ impl Layout {
         for cut in cuts {
             let (last, map) = (position(array, cut), held(cut));
             let group = cut.group();
-            // Packets hold columns of the batch in its own order.
-            let crossed = !std::ptr::eq(cut, &self.batch) && is_crossed(array, group);
+            // Packets read the batch and the sum in their own orders.
+            let crossed = std::ptr::eq(cut, free) && is_crossed(array, group);
             let apart = crossed || !masked && is_interleaved(array, group);
             if !apart || group.row.is_some() || cut.padded() != cut.size() {
                 terms.push((last, map));
