@@ -258,7 +258,9 @@ fn route(name: &str, span: Span, kernels: Kernels, planned: Result<&Planned, &Re
             let remark = remark(format!("`@{name}` {stays}: {message}"));
             let remark = remark.note("the reason is here", Some(*span));
             let remark = other.iter().fold(remark, |remark, &other| remark.note("and here", Some(other)));
-            remark.fix(fix.clone())
+            // The author wrote both places, and other kernels have no such choice.
+            let severity = if other.is_some() { Severity::Warning } else { remark.severity };
+            Diagnostic { severity, ..remark.fix(fix.clone()) }
         }
     }
 }
