@@ -163,9 +163,11 @@ fn planned(
         let counts: Vec<_> = pass.statistics.iter().map(|&(name, _)| (name, inner.counted(name))).collect();
         Ok((inner.into_findings(), counts))
     };
-    let alone = module.clone();
+    let unplanned = (places.len() > 1).then(|| module.clone());
     let (findings, counts) = plan_at(&mut module, &places).map_err(|errors| {
-        let has_plan = |places: &Places| plan_at(&mut alone.clone(), places).is_ok();
+        let has_plan = |places: &Places| {
+            unplanned.as_ref().is_some_and(|module| plan_at(&mut module.clone(), places).is_ok())
+        };
         contradicting(cx, func, &places, &has_plan).unwrap_or_else(|| of(errors, "its function has no plan"))
     })?;
     let kernel = module.ops(module.body()).iter().copied().find(|&id| {
@@ -182,7 +184,8 @@ fn planned(
     Ok(Planned { module, findings, counts, copies, differences })
 }
 
-/// The reason that places of arguments contradict each other: there is a plan without any one of them.
+/// The reason that places of arguments contradict each other: there is no plan with all of them, and one if any of
+/// these two is open.
 fn contradicting(
     cx: &PassCx<'_>,
     func: OpId,
@@ -193,8 +196,7 @@ fn contradicting(
         let others = places.iter().filter(|(other, _)| *other != argument);
         has_plan(&others.map(|(other, place)| (*other, Arc::clone(place))).collect())
     };
-    let mut guilty: Vec<usize> = if places.len() > 1 { places.keys().copied().collect() } else { Vec::new() };
-    guilty.retain(without);
+    let mut guilty: Vec<usize> = places.keys().copied().filter(without).collect();
     guilty.sort_unstable();
     let [first, second, ..] = guilty[..] else { return None };
     let op = cx.module.op(cx.ctx, func);
@@ -208,7 +210,7 @@ fn contradicting(
     };
     let written = |argument: usize| format!("the place of {}, `{}`", name(argument), places[&argument]);
     let message = format!(
-        "{} contradicts {}: no plan has both, and there is one without either",
+        "{} contradicts {}: there is no plan with both, and one if either of them is open",
         written(first),
         written(second)
     );

@@ -191,7 +191,7 @@ fn pads(problem: &Contraction, mode: Mode, sum: u64, share: u64) -> bool {
 }
 
 /// Returns true if `sum` slices may divide more positions than the sum of a tree has, each in whole packets, and the
-/// last one ends with zeros. Where the sum is innermost, these are whole numbers of a fill.
+/// last one ends with zeros. Where the sum is innermost, these begin where a fill may: at a multiple of 4 bytes.
 fn pads_packets(problem: &Contraction, mode: Mode, sum: u64) -> bool {
     let (group, packet) = (&problem.sum, elements(PACKET_BYTES, problem.dtype()));
     let held = group.size.div_ceil(sum).next_multiple_of(packet);

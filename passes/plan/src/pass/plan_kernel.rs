@@ -450,9 +450,7 @@ struct Divided {
 }
 
 /// Divides a function into steps with plans: contractions without a plan have their maps and their windows in other
-/// steps. Windows, copies of images with other axes innermost, and the order of results that end with axes of both
-/// operands, are also in other steps where that takes fewer cycles, and regions that reduce all their axes go on where
-/// it does.
+/// steps. The forms of [`Form::MAYBE_FASTER`] are taken where they take fewer cycles.
 fn divide(
     search: &Search<'_>,
     reads: &dyn Fn(&Fallbacks) -> Result<Kernel, Diagnostic>,

@@ -100,9 +100,9 @@ fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only:
 }
 
 /// Cycles of the busiest of some engines, until they have filled, and until later ones get their first packet.
-type Time = (u64, u64, u64);
+pub(crate) type Time = (u64, u64, u64);
 
-fn join(one: Time, other: Time) -> Time {
+pub(crate) fn join(one: Time, other: Time) -> Time {
     (one.0.max(one.2 + other.0), one.1 + other.1, one.2 + other.2)
 }
 

@@ -1,7 +1,7 @@
 //! Choices against the cheapest of all configurations: pipelines that are drawn, and those of the kernels in
 //! `test/`, each left open alone.
 
-use super::brute::{Least, enumerate};
+use super::brute::{Least, enumerate, join};
 use super::{cases, whole};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -247,14 +247,9 @@ fn chosen(case: &Case, (small, large): (&Context, &Context)) -> Option<(Result<u
         let program = whole::compile(ctx, closed).map_err(|why| format!("{why:?}"))?;
         let last = module.op(ctx, chain[chain.len() - 1]).span();
         let stages = whole::stages(&program, &ctx.data::<visa_machine::Machine>(), last);
-        let mut wait = 0;
-        let busiest = stages.iter().map(|(_, cost, streaming)| {
-            let before = wait;
-            wait += streaming;
-            before + cost.cycles
-        });
-        let busiest = busiest.max().unwrap_or(0);
-        Ok(busiest + stages.iter().map(|(_, cost, _)| cost.latency).sum::<u64>())
+        let times = stages.iter().map(|(_, cost, wait)| (cost.cycles, cost.latency, *wait));
+        let (busiest, latency, _) = times.fold((0, 0, 0), join);
+        Ok(busiest + latency)
     });
     Some((cycles, took))
 }
